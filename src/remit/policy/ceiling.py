@@ -1,0 +1,73 @@
+"""Ceilings: what a mode may at most do, and the one operation that combines them.
+
+Ceilings form a meet-semilattice. Lists of tools and limits are kept as a conjunction of lists,
+never as an intersection of names, because what a group or a glob names depends on a catalogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+from attrs import field, frozen
+
+from remit.policy.vocabulary import Posture, Tier, Unknown
+
+__all__ = ["TOP", "Ceiling", "narrow"]
+
+_WRITE = "worktree.write"
+
+Lists = frozenset[frozenset[str]]
+
+
+def _refused(posture: Posture, refuse: frozenset[str]) -> frozenset[str]:
+    return refuse | {_WRITE} if posture is Posture.READ_ONLY else refuse
+
+
+@frozen
+class Ceiling:
+    """What a mode may at most do; the default is the top, which restricts nothing.
+
+    ``allow`` holds lists of tool selectors, each of which must admit a tool; ``limit`` holds, per
+    effect, lists of target patterns, each of which must admit every target. A read-only posture
+    and a refused ``worktree.write`` are one fact with two spellings.
+    """
+
+    tier: Tier = Tier.EXECUTE
+    refuse: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    unknown: Unknown = Unknown.ASK
+    allow: Lists = frozenset()
+    deny: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    limit: Mapping[str, Lists] = field(factory=dict)
+
+    @property
+    def posture(self) -> Posture:
+        """May the worktree be written."""
+        return Posture.READ_ONLY if _WRITE in self.refuse else Posture.WRITABLE
+
+    def narrower_or_equal(self, other: Ceiling) -> bool:
+        """Say whether this admits nothing that ``other`` does not, whatever the catalogue."""
+        return narrow(self, other) == self
+
+
+#: The ceiling that restricts nothing.
+TOP = Ceiling()
+
+
+def narrow(*ceilings: Ceiling) -> Ceiling:
+    """Return the meet: commutative, associative, idempotent, never wider than any side."""
+    return reduce(_meet, ceilings, TOP)
+
+
+def _meet(a: Ceiling, b: Ceiling) -> Ceiling:
+    return Ceiling(
+        tier=min(a.tier, b.tier),
+        refuse=a.refuse | b.refuse,
+        unknown=max(a.unknown, b.unknown),
+        allow=a.allow | b.allow,
+        deny=a.deny | b.deny,
+        limit={
+            effect: a.limit.get(effect, frozenset()) | b.limit.get(effect, frozenset())
+            for effect in sorted({*a.limit, *b.limit})
+        },
+    )

@@ -1,0 +1,178 @@
+"""Compiling: a profile and a catalogue become a byte per tool into shared decisions.
+
+Most tools look alike to a ceiling, so each shape is judged once, for every dial; names matter only
+to pins, deny entries and allow-lists, which are laid over the shapes. What is left for a call is
+three look-ups. No hook runs here and none runs on a call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import Mapping
+from functools import cached_property
+
+from attrs import field, frozen
+
+from remit.policy.decision import Cause, Decision
+from remit.policy.gate import Setting, gate
+from remit.policy.guard import admission, as_called, refusal
+from remit.policy.profile import Profile
+from remit.policy.tools import Call, CallEffects, Catalog, Shape, Tool, small_ints
+from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Tier, Verdict
+
+__all__ = ["Compiled", "compile_profile"]
+
+_PIN = Decision(Verdict.ALLOW, Layer.PIN, Cause.PINNED)
+_UNKNOWN = Decision(Verdict.DENY, Layer.FILTER, Cause.UNKNOWN_TOOL)
+_OTHER_VERB = Decision(Verdict.DENY, Layer.FILTER, Cause.OTHER_VERB)
+_NOT_ADMITTED = Decision(Verdict.DENY, Layer.FILTER, Cause.NOT_ADMITTED)
+
+
+@frozen
+class Compiled:
+    """The rows of one profile over one catalogue.
+
+    ``rows`` has one entry a tool, the place of its decision in each tuple of ``by_dial``. Everything
+    else is a view, computed when it is asked for.
+    """
+
+    profile: Profile
+    catalog: Catalog
+    rows: bytes | array[int]
+    by_dial: Mapping[Dial, tuple[Decision, ...]]
+    settings: tuple[Setting, ...] = ()
+    known: Mapping[str, EffectClass] = field(default=EFFECTS, repr=False)
+    askable: bool = True
+
+    def decide(
+        self, tool: str, dial: Dial, found: CallEffects | None = None
+    ) -> Decision:
+        """Judge a call by tool name or key, in the order pin, filter, guard, gate.
+
+        ``found`` is what a classifier or the host saw of this call. Without it a call has all that
+        its tool declares, and one of a tool with a classifier is opaque besides.
+        """
+        at = self.catalog.index.get(tool)
+        if at is None:
+            return self._nameless(tool)
+        decision = self.by_dial[dial][self.rows[at]]
+        if found is None or decision.layer in (Layer.PIN, Layer.FILTER):
+            return decision
+        return self._judge(self.catalog.shapes[self.catalog.shape_of[at]], dial, found)
+
+    def _judge(self, shape: Shape, dial: Dial, found: CallEffects) -> Decision:
+        found = as_called(shape, found)
+        return refusal(self.profile.ceiling, shape, found) or gate(
+            shape, found, dial, self.settings, self.known, self.askable
+        )
+
+    def _nameless(self, name: str) -> Decision:
+        if keys := self.catalog.ambiguous.get(name):
+            return Decision(Verdict.DENY, Layer.FILTER, Cause.AMBIGUOUS, keys)
+        return _UNKNOWN
+
+    def admits(self, tool: str) -> bool:
+        """Say whether a tool is in the surface: visible or pinned."""
+        at = self.catalog.index.get(tool)
+        return at is not None and self.visible[at]
+
+    @cached_property
+    def visible(self) -> tuple[bool, ...]:
+        """For each tool of the catalogue, whether it is in the surface."""
+        shown = [d.layer is not Layer.FILTER for d in self.by_dial[Dial.ASK]]
+        return tuple(shown[row] for row in self.rows)
+
+    @property
+    def surface(self) -> tuple[Tool, ...]:
+        """The tools that the model is shown, in catalogue order."""
+        return tuple(t for t, v in zip(self.catalog.tools, self.visible, strict=True) if v)
+
+    @property
+    def hidden(self) -> tuple[tuple[Tool, Decision], ...]:
+        """The tools that the model is not shown, each with the filter's decision."""
+        decisions = self.by_dial[Dial.ASK]
+        return tuple(
+            (tool, decisions[row])
+            for tool, row, visible in zip(
+                self.catalog.tools, self.rows, self.visible, strict=True
+            )
+            if not visible
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over profile, catalogue and settings: equal inputs, equal hash."""
+        settings = sorted((s.effect, s.verdict.value, s.target or "") for s in self.settings)
+        parts = [self.profile.hash, self.catalog.hash, settings, self.askable]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def compile_profile(
+    profile: Profile,
+    catalog: Catalog,
+    settings: tuple[Setting, ...] = (),
+    known: Mapping[str, EffectClass] = EFFECTS,
+    askable: bool = True,
+) -> Compiled:
+    """Compile a profile with a catalogue; every decision that needs no look at a call is made."""
+    ceiling = profile.ceiling
+    table: dict[tuple[Decision, ...], int] = {}
+
+    def place(*row: Decision) -> int:
+        return table.setdefault(row * len(Dial) if len(row) == 1 else row, len(table))
+
+    shapes = catalog.shapes
+    inside = [
+        place(refused)
+        if (refused := admission(ceiling, shape))
+        else place(*(_static(profile, shape, dial, settings, known, askable) for dial in Dial))
+        for shape in shapes
+    ]
+    rows = [inside[s] for s in catalog.shape_of]
+
+    if ceiling.allow:
+        outside = [
+            inside[i] if shape.tier > ceiling.tier else place(_NOT_ADMITTED)
+            for i, shape in enumerate(shapes)
+        ]
+        everything = frozenset(range(len(rows)))
+        for allowed in ceiling.allow:
+            admitted = frozenset[int]().union(*(catalog.select(s) for s in allowed))
+            for i in everything - admitted:
+                rows[i] = outside[catalog.shape_of[i]]
+    for selector in sorted(ceiling.deny, reverse=True):
+        denied = place(Decision(Verdict.DENY, Layer.FILTER, Cause.DENIED, (selector,)))
+        for i in catalog.select(selector):
+            rows[i] = denied
+    for i in catalog.native:
+        rows[i] = place(_OTHER_VERB)
+    for key in profile.pins:
+        if (at := catalog.index.get(key)) is not None and catalog.tools[at].key == key:
+            rows[at] = place(_PIN)
+
+    return Compiled(
+        profile,
+        catalog,
+        small_ints(rows, len(table)),
+        {dial: tuple(row[i] for row in table) for i, dial in enumerate(Dial)},
+        settings,
+        known,
+        askable,
+    )
+
+
+def _static(
+    profile: Profile,
+    shape: Shape,
+    dial: Dial,
+    settings: tuple[Setting, ...],
+    known: Mapping[str, EffectClass],
+    askable: bool,
+) -> Decision:
+    """Judge a call of which nothing was seen but its tool."""
+    found = CallEffects(shape.effects, opaque=shape.classify is not None)
+    return refusal(profile.ceiling, shape, found) or gate(
+        shape, found, dial, settings, known, askable
+    )

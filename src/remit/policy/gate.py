@@ -1,0 +1,110 @@
+"""The approval gate: the table of design section 6 and the operator's settings for a space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from attrs import frozen
+
+from remit.policy.decision import Cause, Decision
+from remit.policy.selectors import target_matches
+from remit.policy.tools import CallEffects, Shape
+from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Tier, Verdict, in_order
+
+__all__ = ["Setting", "gate"]
+
+_A, _Q, _D = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+
+#: Verdicts under propose, ask, accept-edits and auto, for each kind of thing that a call may have.
+_HARMLESS = (_A, _A, _A, _A)
+_EDIT = (_D, _Q, _A, _A)
+_CHANGE = (_D, _Q, _Q, _A)
+_UNSAID = (_D, _Q, _Q, _Q)
+_DIALS: Mapping[Dial, int] = MappingProxyType({d: i for i, d in enumerate(Dial)})
+
+
+@frozen
+class Setting:
+    """An operator's verdict on one effect in one space, on matching targets only if it names any.
+
+    Where a target cannot be seen, a setting that is stricter than the table holds and a laxer one
+    does not.
+    """
+
+    effect: str
+    verdict: Verdict
+    target: str | None = None
+
+
+def _cell(effect: str, dial: Dial, known: Mapping[str, EffectClass]) -> Verdict:
+    found = known.get(effect)
+    if found is not None and not found.world_changing:
+        return _HARMLESS[_DIALS[dial]]
+    return (_EDIT if effect == "worktree.write" else _CHANGE)[_DIALS[dial]]
+
+
+def _set(
+    effect: str, cell: Verdict, dial: Dial, targets: tuple[str, ...], settings: Iterable[Setting]
+) -> tuple[Verdict, Cause]:
+    """Return the cell as the settings leave it: per target the strictest that speaks, else it."""
+    if dial is Dial.PROPOSE and cell is Verdict.DENY:
+        return cell, Cause.EFFECT
+    mine = [s for s in settings if s.effect == effect]
+
+    def of(target: str | None) -> tuple[Verdict, Cause]:
+        said = [
+            s.verdict
+            for s in mine
+            if s.target is None
+            or (s.verdict > cell if target is None else target_matches(s.target, target))
+        ]
+        return (max(said), Cause.SETTING) if said else (cell, Cause.EFFECT)
+
+    return max([of(t) for t in targets] if targets else [of(None)], key=lambda found: found[0])
+
+
+def gate(
+    shape: Shape,
+    found: CallEffects,
+    dial: Dial,
+    settings: Iterable[Setting] = (),
+    known: Mapping[str, EffectClass] = EFFECTS,
+    askable: bool = True,
+) -> Decision:
+    """Judge a call that filter and guard let through; the strictest over its effects wins."""
+    settings = tuple(settings)
+    cells: list[tuple[Verdict, Cause, str]] = []
+    for effect in in_order(found.effects):
+        verdict, cause = _set(
+            effect, _cell(effect, dial, known), dial, found.targets.get(effect, ()), settings
+        )
+        cells.append((verdict, cause, effect))
+    at = _DIALS[dial]
+    if not shape.declared:
+        cells.append((_UNSAID[at], Cause.UNDECLARED, ""))
+    elif shape.tier > Tier.READ and not shape.effects:
+        cells.append((_UNSAID[at], Cause.NO_EFFECTS, ""))
+    if found.opaque:
+        cells.append((_CHANGE[at], Cause.UNREAD, ""))
+    verdict = max((v for v, _, _ in cells), default=Verdict.ALLOW)
+    decisive = [(c, e) for v, c, e in cells if v is verdict]
+    if verdict is Verdict.ALLOW and not any(c is Cause.SETTING for c, _ in decisive):
+        changing = [e for c, e in decisive if c is Cause.EFFECT and not _harmless(e, known)]
+        if not changing and not found.opaque:
+            return Decision(verdict, Layer.GATE, Cause.HARMLESS)
+        cause = Cause.EFFECT if changing else Cause.UNREAD
+        return Decision(verdict, Layer.GATE, cause, tuple(changing), dial)
+    if verdict is Verdict.ASK and not askable:
+        return Decision(Verdict.DENY, Layer.GATE, Cause.NOBODY, (), dial)
+    # Several causes may be equally strict; the one that says most comes first.
+    cause = min((c for c, _ in decisive), key=_TELLING.index)
+    detail = tuple(e for c, e in decisive if c is cause and e)
+    return Decision(verdict, Layer.GATE, cause, detail, None if cause is Cause.SETTING else dial)
+
+
+_TELLING = (Cause.SETTING, Cause.UNDECLARED, Cause.NO_EFFECTS, Cause.UNREAD, Cause.EFFECT)
+
+
+def _harmless(effect: str, known: Mapping[str, EffectClass]) -> bool:
+    return effect in known and not known[effect].world_changing

@@ -1,0 +1,88 @@
+"""Filter and guard: what a ceiling refuses, of a tool as a whole and of one call.
+
+Visible means callable: the filter hides a tool only if no call of it could pass the guard.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from remit.policy.ceiling import Ceiling
+from remit.policy.decision import Cause, Decision
+from remit.policy.selectors import admits_targets
+from remit.policy.tools import CallEffects, Shape
+from remit.policy.vocabulary import Layer, Unknown, Verdict, in_order
+
+__all__ = ["admission", "as_called", "refusal"]
+
+#: Code that was not read: declared without a classifier it is the unknown itself.
+_SPAWN = "process.spawn"
+
+
+def _deny(layer: Layer, cause: Cause, *detail: str) -> Decision:
+    return Decision(Verdict.DENY, layer, cause, detail)
+
+
+def admission(ceiling: Ceiling, shape: Shape) -> Decision | None:
+    """Return the filter's refusal of every tool of a shape, None if a call of it may pass."""
+    if shape.tier > ceiling.tier:
+        return _deny(Layer.FILTER, Cause.TIER, shape.tier.value)
+    if not shape.declared:
+        if ceiling.unknown is Unknown.REFUSE:
+            return _deny(Layer.FILTER, Cause.UNDECLARED)
+        return None
+    unread = ceiling.unknown is Unknown.REFUSE
+    if shape.classify is None:
+        return _certain(ceiling, shape.effects, unread)
+    least = shape.least or frozenset({frozenset[str]()})
+    refused = [_certain(ceiling, effects, unread, limits=False) for effects in least]
+    if any(found is None for found in refused):
+        return None
+    return min((d for d in refused if d), key=lambda d: (d.cause, d.detail))
+
+
+def _certain(
+    ceiling: Ceiling, effects: frozenset[str], unread: bool, *, limits: bool = True
+) -> Decision | None:
+    if hit := effects & ceiling.refuse:
+        return _deny(Layer.FILTER, Cause.REFUSED, *in_order(hit))
+    if limits and (hit := effects & ceiling.limit.keys()):
+        return _deny(Layer.FILTER, Cause.LIMIT, *in_order(hit))
+    if unread and _SPAWN in effects:
+        return _deny(Layer.FILTER, Cause.UNREAD)
+    return None
+
+
+def as_called(shape: Shape, found: CallEffects) -> CallEffects:
+    """Hold what was found of a call against what its tool declares.
+
+    Without a classifier every call has all the declared effects, whatever else was found. With
+    one, an effect beyond the declared bound means that the call was not understood.
+    """
+    if shape.classify is None:
+        return evolve(found, effects=found.effects | shape.effects)
+    if found.effects <= shape.effects and _SPAWN not in found.effects:
+        return found
+    return evolve(found, opaque=True)
+
+
+def refusal(ceiling: Ceiling, shape: Shape, found: CallEffects) -> Decision | None:
+    """Return the guard's refusal of one call, None if it passes; any overlap refuses."""
+    if hit := found.effects & ceiling.refuse:
+        return _deny(Layer.GUARD, Cause.REFUSED, *in_order(hit))
+    outside = [
+        effect
+        for effect in in_order(found.effects & ceiling.limit.keys())
+        if not all(
+            admits_targets(patterns, found.targets.get(effect, ()))
+            for patterns in ceiling.limit[effect]
+        )
+    ]
+    if outside:
+        return _deny(Layer.GUARD, Cause.LIMIT, *outside)
+    if found.protected:
+        return _deny(Layer.GUARD, Cause.PROTECTED, *found.protected)
+    unread = found.opaque or _SPAWN in found.effects or not shape.declared
+    if unread and ceiling.unknown is Unknown.REFUSE:
+        return _deny(Layer.GUARD, Cause.UNREAD)
+    return None

@@ -1,0 +1,73 @@
+"""Selectors: how a profile names tools, and how it names targets.
+
+A tool selector is split at its first colon: ``group:research``, ``tier:read``, ``git:*`` (the tools
+of a source); without a colon it is a name or a glob of names, whatever the source. A target
+pattern is gitignore-like: ``*`` stays within one segment, ``**`` does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import translate
+from functools import lru_cache
+
+__all__ = ["RESERVED_SOURCES", "admits_targets", "glob", "split", "target_matches"]
+
+#: Words before the colon that are no source, and the source of the native tools.
+RESERVED_SOURCES = frozenset({"group", "tier", "remit"})
+
+
+def split(selector: str) -> tuple[str, str]:
+    """Return (kind or source, rest); the first is empty for a bare name or glob."""
+    head, colon, rest = selector.partition(":")
+    return (head, rest) if colon else ("", selector)
+
+
+@lru_cache(maxsize=4096)
+def glob(pattern: str) -> re.Pattern[str]:
+    """Compile a glob of names: ``*``, ``?`` and ``[...]`` match across any character."""
+    return re.compile(translate(pattern))
+
+
+@lru_cache(maxsize=4096)
+def _target_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a target glob: ``**`` crosses ``/``, ``*`` and ``?`` do not."""
+    out, i = [], 0
+    while i < len(pattern):
+        if pattern.startswith("**/", i):
+            out.append("(?:.*/)?")
+            i += 3
+        elif pattern.startswith("**", i):
+            out.append(".*")
+            i += 2
+        elif pattern[i] == "*":
+            out.append("[^/]*")
+            i += 1
+        elif pattern[i] == "?":
+            out.append("[^/]")
+            i += 1
+        else:
+            out.append(re.escape(pattern[i]))
+            i += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def target_matches(pattern: str, target: str) -> bool:
+    """Say whether one target pattern matches one target, ends included."""
+    return _target_pattern(pattern).fullmatch(target) is not None
+
+
+def admits_targets(patterns: Iterable[str], targets: Iterable[str]) -> bool:
+    """Say whether every target matches a pattern and none an excluding one (``!...``).
+
+    No target at all is outside every limit: what cannot be seen cannot be admitted.
+    """
+    listed = sorted(patterns)
+    yes = [p for p in listed if not p.startswith("!")]
+    no = [p[1:] for p in listed if p.startswith("!")]
+    seen = list(targets)
+    return bool(seen) and all(
+        any(target_matches(p, t) for p in yes) and not any(target_matches(p, t) for p in no)
+        for t in seen
+    )

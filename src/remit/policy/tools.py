@@ -1,0 +1,252 @@
+"""Tools, catalogues of tools, calls, and what a call was found to do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from attrs import field, frozen
+
+from remit.policy.problems import InputError, Position, Problem
+from remit.policy.selectors import glob, split
+from remit.policy.vocabulary import Tier
+
+__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Shape", "Tool"]
+
+#: The source of the verbs that remit serves itself on every host.
+NATIVE = "remit"
+
+
+@frozen
+class Tool:
+    """Something the model can invoke, known by source and name (design section 4).
+
+    ``effects`` is the upper bound: the worst that a call can do. ``least`` holds, for a tool with a
+    classifier, the smallest effect sets that a call can have. Undeclared means that nobody said
+    what it does; then ``effects`` is empty and says nothing.
+    """
+
+    source: str
+    name: str
+    tier: Tier = Tier.EXECUTE
+    effects: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    groups: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    classify: str | None = None
+    least: frozenset[frozenset[str]] = field(
+        default=frozenset(), converter=lambda sets: frozenset(frozenset(s) for s in sets)
+    )
+    declared: bool = True
+    verb: bool = False
+    exit: bool = False
+    where: Position = field(default=Position(), eq=False)
+
+    @property
+    def key(self) -> str:
+        """``source:name``; a source has no colon, so the first one divides them."""
+        return f"{self.source}:{self.name}"
+
+    @property
+    def native(self) -> bool:
+        """Is it one of remit's own verbs."""
+        return self.source == NATIVE
+
+
+@frozen
+class Shape:
+    """All that a ceiling can tell tools apart by, besides their names and groups."""
+
+    tier: Tier
+    effects: frozenset[str]
+    declared: bool
+    classify: str | None
+    least: frozenset[frozenset[str]]
+
+    @classmethod
+    def of(cls, tool: Tool) -> Shape:
+        """Return the shape of a tool."""
+        return cls(tool.tier, tool.effects, tool.declared, tool.classify, tool.least)
+
+
+def small_ints(numbers: Sequence[int], bound: int) -> bytes | array[int]:
+    """Pack numbers below ``bound``: a byte each where they fit."""
+    return bytes(numbers) if bound <= 256 else array("I", numbers)
+
+
+@frozen
+class Catalog:
+    """Tools in order, each known by ``source:name``; raises `InputError` if two share a key.
+
+    Classifiers that are not among ``classifiers`` cannot judge a call, so a tool that names one of
+    those is undeclared: it says what it may do only to somebody who can look.
+    """
+
+    tools: tuple[Tool, ...] = field(default=(), converter=tuple)
+    classifiers: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    _selected: dict[str, frozenset[int]] = field(factory=dict, init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        seen: dict[str, Tool] = {}
+        problems = []
+        for tool in self.tools:
+            if tool.key in seen:
+                problems.append(
+                    Problem(
+                        "duplicate-tool",
+                        f"tool `{tool.key}` is declared twice",
+                        f"the other is at {seen[tool.key].where}" if tool.where.file else "",
+                        tool.where,
+                        f"tools.{tool.name}",
+                    )
+                )
+            seen[tool.key] = tool
+        if problems:
+            raise InputError(problems)
+
+    @classmethod
+    def union(cls, *catalogs: Catalog, classifiers: Iterable[str] = ()) -> Catalog:
+        """Return one catalogue with the tools of all, in the order given."""
+        return cls(
+            (t for c in catalogs for t in c.tools),
+            frozenset(classifiers).union(*(c.classifiers for c in catalogs)),
+        )
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Places by ``source:name`` and, where only one tool bears it, by bare name."""
+        keys = {tool.key: i for i, tool in enumerate(self.tools)}
+        names: dict[str, list[int]] = {}
+        for i, tool in enumerate(self.tools):
+            names.setdefault(tool.name, []).append(i)
+        bare = {n: at[0] for n, at in names.items() if len(at) == 1 and n not in keys}
+        return MappingProxyType(bare | keys)
+
+    @cached_property
+    def ambiguous(self) -> Mapping[str, tuple[str, ...]]:
+        """Names that more than one tool bears, with the keys of those tools."""
+        names: dict[str, list[str]] = {}
+        for tool in self.tools:
+            names.setdefault(tool.name, []).append(tool.key)
+        return MappingProxyType({n: tuple(k) for n, k in names.items() if len(k) > 1})
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The distinct shapes, in order of first appearance."""
+        return tuple(dict.fromkeys(map(self._shape, self.tools)))
+
+    @cached_property
+    def shape_of(self) -> bytes | array[int]:
+        """For each tool the place of its shape."""
+        at = {s: i for i, s in enumerate(self.shapes)}
+        return small_ints([at[self._shape(t)] for t in self.tools], len(at))
+
+    def _shape(self, tool: Tool) -> Shape:
+        if tool.classify is not None and tool.classify not in self.classifiers:
+            return Shape(tool.tier, frozenset(), False, None, frozenset())
+        return Shape.of(tool)
+
+    @cached_property
+    def native(self) -> tuple[int, ...]:
+        """The places of remit's own verbs."""
+        return tuple(i for i, t in enumerate(self.tools) if t.native)
+
+    @cached_property
+    def groups(self) -> frozenset[str]:
+        """Every group that a tool is in."""
+        return frozenset(g for t in self.tools for g in t.groups)
+
+    def get(self, name: str) -> Tool | None:
+        """Return the tool of a name or key; None where there is none or more than one."""
+        at = self.index.get(name)
+        return None if at is None else self.tools[at]
+
+    def declared(self, tool: Tool) -> bool:
+        """Say whether somebody declared what a tool does, in a way that can be judged here."""
+        return self.shapes[self.shape_of[self.index[tool.key]]].declared
+
+    def select(self, selector: str) -> frozenset[int]:
+        """Return the places of the tools that a selector names."""
+        found = self._selected.get(selector)
+        if found is None:
+            test = _selector(selector)
+            found = frozenset(i for i, t in enumerate(self.tools) if test(t))
+            self._selected[selector] = found
+        return found
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over every fact that a decision or a text depends on, in hexadecimal."""
+        rows = [
+            [
+                t.source, t.name, t.tier, sorted(t.effects), sorted(t.groups), t.classify,
+                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit,
+            ]
+            for t in self.tools
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def _selector(selector: str) -> Callable[[Tool], bool]:
+    kind, rest = split(selector)
+    if kind == "group":
+        return lambda t: rest in t.groups
+    if kind == "tier":
+        return lambda t: t.tier.value == rest
+    if not any(c in rest for c in "*?["):
+        return lambda t: t.name == rest and kind in ("", t.source)
+    match = glob(rest).match
+    return lambda t: kind in ("", t.source) and match(t.name) is not None
+
+
+@frozen
+class Call:
+    """One use of a tool: its name or ``source:name``, and its arguments as the model gave them."""
+
+    tool: str
+    args: Mapping[str, Any] = field(factory=dict)
+
+
+@frozen
+class CallEffects:
+    """What one call was found to do.
+
+    ``targets`` says per effect what it acts on (a path, a host, ``remote ref``, a registry, a
+    program); ``opaque`` that not everything could be seen; ``protected`` the protected paths that
+    it touches.
+    """
+
+    effects: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    targets: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    opaque: bool = False
+    protected: tuple[str, ...] = ()
+
+    def __or__(self, other: CallEffects) -> CallEffects:
+        """Return what either saw."""
+        return CallEffects(
+            self.effects | other.effects,
+            {
+                e: tuple(dict.fromkeys((*self.targets.get(e, ()), *other.targets.get(e, ()))))
+                for e in sorted({*self.targets, *other.targets})
+            },
+            self.opaque or other.opaque,
+            tuple(dict.fromkeys((*self.protected, *other.protected))),
+        )
+
+
+@frozen
+class Facts:
+    """What a classifier needs to know of the machine, gathered by the host just before a call.
+
+    Paths are absolute text. ``links`` maps a path to what it resolves to; a path that is not in it
+    was not looked at. What is missing makes a call opaque, never harmless.
+    """
+
+    worktree: str | None = None
+    cwd: str | None = None
+    scratch: str | None = None
+    protected: tuple[str, ...] = ()
+    links: Mapping[str, str] = field(factory=dict)
