@@ -11,7 +11,7 @@ from functools import reduce
 
 from attrs import field, frozen
 
-from remit.policy.vocabulary import Posture, Tier, Unknown
+from remit.policy.vocabulary import Posture, Tier, Unknown, words
 
 __all__ = ["TOP", "Ceiling", "narrow"]
 
@@ -34,10 +34,10 @@ class Ceiling:
     """
 
     tier: Tier = Tier.EXECUTE
-    refuse: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    refuse: frozenset[str] = field(default=frozenset(), converter=words)
     unknown: Unknown = Unknown.ASK
     allow: Lists = frozenset()
-    deny: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    deny: frozenset[str] = field(default=frozenset(), converter=words)
     limit: Mapping[str, Lists] = field(factory=dict)
 
     @property

@@ -19,8 +19,8 @@ from remit.policy.decision import Cause, Decision
 from remit.policy.gate import Setting, gate
 from remit.policy.guard import admission, as_called, refusal
 from remit.policy.profile import Profile
-from remit.policy.tools import Call, CallEffects, Catalog, Shape, Tool, small_ints
-from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Tier, Verdict
+from remit.policy.tools import CallEffects, Catalog, Shape, Tool, small_ints
+from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Verdict
 
 __all__ = ["Compiled", "compile_profile"]
 
@@ -34,8 +34,8 @@ _NOT_ADMITTED = Decision(Verdict.DENY, Layer.FILTER, Cause.NOT_ADMITTED)
 class Compiled:
     """The rows of one profile over one catalogue.
 
-    ``rows`` has one entry a tool, the place of its decision in each tuple of ``by_dial``. Everything
-    else is a view, computed when it is asked for.
+    ``rows`` has one entry a tool, the place of its decision in each tuple of ``by_dial``. All
+    else is a view, computed when asked for.
     """
 
     profile: Profile
@@ -46,9 +46,7 @@ class Compiled:
     known: Mapping[str, EffectClass] = field(default=EFFECTS, repr=False)
     askable: bool = True
 
-    def decide(
-        self, tool: str, dial: Dial, found: CallEffects | None = None
-    ) -> Decision:
+    def decide(self, tool: str, dial: Dial, found: CallEffects | None = None) -> Decision:
         """Judge a call by tool name or key, in the order pin, filter, guard, gate.
 
         ``found`` is what a classifier or the host saw of this call. Without it a call has all that
@@ -95,9 +93,7 @@ class Compiled:
         decisions = self.by_dial[Dial.ASK]
         return tuple(
             (tool, decisions[row])
-            for tool, row, visible in zip(
-                self.catalog.tools, self.rows, self.visible, strict=True
-            )
+            for tool, row, visible in zip(self.catalog.tools, self.rows, self.visible, strict=True)
             if not visible
         )
 

@@ -101,9 +101,7 @@ _HINTS: Mapping[Cause, str] = MappingProxyType(
 )
 
 
-def render(
-    decision: Decision, mode: str, tool: str, *, way_out: str = "", known: str = ""
-) -> Text:
+def render(decision: Decision, mode: str, tool: str, *, way_out: str = "", known: str = "") -> Text:
     """Put a decision into words, as of the call.
 
     ``way_out`` is the hint that a refusal gets where its cause has none: how the mode delivers, not

@@ -127,7 +127,7 @@ class Profile:
 
     @property
     def silent(self) -> bool:
-        """Is it the absence of policy: the top ceiling and no brief, so no text at all (S002-10)."""
+        """Is it the absence of policy: the top ceiling and no brief, so no text (S002-10)."""
         return self.brief is None and self.ceiling == TOP
 
     def under(self, *sides: Side) -> Profile:

@@ -58,12 +58,16 @@ class Host:
 
 @frozen
 class Judgement:
-    """A call that was judged: the tool, if one is known by that name, what it does, the decision."""
+    """A call that was judged: the tool if one bears that name, what it does, the decision."""
 
     call: Call
     tool: Tool | None
     found: CallEffects
     decision: Decision
+
+
+def _fixed(layers: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(layers))
 
 
 @frozen
@@ -76,7 +80,7 @@ class Projection:
 
     compiled: Compiled
     host: Host
-    layers: Mapping[str, Any] = field(factory=dict, converter=MappingProxyType)
+    layers: Mapping[str, Any] = field(factory=dict, converter=_fixed)
     classifiers: Mapping[str, Classifier] = field(factory=dict, repr=False)
     guards: Mapping[str, Guard] = field(factory=dict, repr=False)
 

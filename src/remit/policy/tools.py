@@ -14,12 +14,20 @@ from attrs import field, frozen
 
 from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
-from remit.policy.vocabulary import Tier
+from remit.policy.vocabulary import Tier, words
 
 __all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Shape", "Tool"]
 
 #: The source of the verbs that remit serves itself on every host.
 NATIVE = "remit"
+
+
+def _sets(sets: Iterable[Iterable[str]]) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(s) for s in sets)
+
+
+def _tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    return tuple(tools)
 
 
 @frozen
@@ -34,12 +42,10 @@ class Tool:
     source: str
     name: str
     tier: Tier = Tier.EXECUTE
-    effects: frozenset[str] = field(default=frozenset(), converter=frozenset)
-    groups: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    effects: frozenset[str] = field(default=frozenset(), converter=words)
+    groups: frozenset[str] = field(default=frozenset(), converter=words)
     classify: str | None = None
-    least: frozenset[frozenset[str]] = field(
-        default=frozenset(), converter=lambda sets: frozenset(frozenset(s) for s in sets)
-    )
+    least: frozenset[frozenset[str]] = field(default=frozenset(), converter=_sets)
     declared: bool = True
     verb: bool = False
     exit: bool = False
@@ -85,8 +91,8 @@ class Catalog:
     those is undeclared: it says what it may do only to somebody who can look.
     """
 
-    tools: tuple[Tool, ...] = field(default=(), converter=tuple)
-    classifiers: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    tools: tuple[Tool, ...] = field(default=(), converter=_tools)
+    classifiers: frozenset[str] = field(default=frozenset(), converter=words)
     _selected: dict[str, frozenset[int]] = field(factory=dict, init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -219,7 +225,7 @@ class CallEffects:
     it touches.
     """
 
-    effects: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    effects: frozenset[str] = field(default=frozenset(), converter=words)
     targets: Mapping[str, tuple[str, ...]] = field(factory=dict)
     opaque: bool = False
     protected: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ __all__ = [
     "Unknown",
     "Verdict",
     "in_order",
+    "words",
     "world_changing",
 ]
 
@@ -38,16 +39,16 @@ class _Ordered(StrEnum):
         return list(type(self)).index(self)
 
     def __lt__(self, other: object) -> bool:
-        return self.rank < type(self)(other).rank
+        return self.rank < type(self)(str(other)).rank
 
     def __le__(self, other: object) -> bool:
-        return self.rank <= type(self)(other).rank
+        return self.rank <= type(self)(str(other)).rank
 
     def __gt__(self, other: object) -> bool:
-        return self.rank > type(self)(other).rank
+        return self.rank > type(self)(str(other)).rank
 
     def __ge__(self, other: object) -> bool:
-        return self.rank >= type(self)(other).rank
+        return self.rank >= type(self)(str(other)).rank
 
 
 class Tier(_Ordered):
@@ -114,6 +115,11 @@ class SpaceKind(StrEnum):
     PULL_REQUEST = "pull-request"
 
 
+def words(items: Iterable[str]) -> frozenset[str]:
+    """Make a set of words of any iterable of them; the converter of fields that hold one."""
+    return frozenset(items)
+
+
 @frozen
 class EffectClass:
     """A kind of change a call makes to the world.
@@ -124,7 +130,7 @@ class EffectClass:
 
     id: str
     meaning: str
-    admitted_in: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    admitted_in: frozenset[str] = field(default=frozenset(), converter=words)
     plugin: str | None = None
 
     @property
