@@ -1,0 +1,1 @@
+"""Text to values and back: the loader, the built-in profiles and the catalogues."""
