@@ -28,7 +28,9 @@ def install(folder: Path, extra: str) -> None:
     """Make the environment and install the checkout into it, editable."""
     venv.create(folder, symlinks=True, with_pip=True)
     pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install"]
-    subprocess.run([*pip, "--quiet", "--editable", f"{ROOT}[{extra}]"], check=True)
+    # Files stay open for it: where we are killed and it is not, it still holds the lock.
+    command = [*pip, "--quiet", "--editable", f"{ROOT}[{extra}]"]
+    subprocess.run(command, check=True, close_fds=False)
 
 
 def ensure(folder: Path, extra: str, lock: int, install: Install = install) -> None:
@@ -36,21 +38,26 @@ def ensure(folder: Path, extra: str, lock: int, install: Install = install) -> N
     stamp = folder / "stamp"
     while True:
         wanted = key(extra)
-        fcntl.flock(lock, fcntl.LOCK_SH)
+        hold(lock, fcntl.LOCK_SH, folder.name)
         if read(stamp) == wanted:
             return
         # This lets go of the shared lock first, so two runs that both want to build cannot wait for
         # each other; whoever comes second finds the stamp and has nothing left to do.
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for another run that uses {folder.name}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        hold(lock, fcntl.LOCK_EX, folder.name)
         if read(stamp) != wanted:
             say(f"making {folder.name} (once, about a minute)")
             shutil.rmtree(folder, ignore_errors=True)
             install(folder, extra)
             stamp.write_text(wanted)  # last: an installation that was cut short has none
+
+
+def hold(lock: int, how: int, name: str) -> None:
+    """Take the lock, and say so where that means waiting."""
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say(f"waiting for another run that uses {name}")
+        fcntl.flock(lock, how)
 
 
 def read(stamp: Path) -> str:
@@ -77,6 +84,8 @@ def main() -> None:
         ensure(args.folder, args.extra, args.lock)
     except subprocess.CalledProcessError:
         sys.exit(f"cannot install into {args.folder.name}: the first run needs a package registry")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":
