@@ -179,6 +179,8 @@ def _register(
         problems.append(Problem("plugin-hook", f"plugin `{name}`: {_one_line(str(error))}", hint))
         if manager.has_plugin(name):
             manager.unregister(name=name)
+    except ValueError:
+        problems.append(Problem("plugin-name", f"plugin `{name}` is enabled under two names"))
 
 
 def _hooks() -> list[str]:
