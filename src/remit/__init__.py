@@ -7,10 +7,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers, which do not read the table; a test holds the two together
-    pass
+    from remit.policy.ceiling import Ceiling as Ceiling
+    from remit.policy.ceiling import narrow as narrow
+    from remit.policy.decision import Decision as Decision
+    from remit.policy.problems import InputError as InputError
+    from remit.policy.problems import Problem as Problem
+    from remit.policy.problems import RemitError as RemitError
+    from remit.policy.problems import Severity as Severity
+    from remit.policy.profile import Brief as Brief
+    from remit.policy.profile import Profile as Profile
+    from remit.policy.projection import Projection as Projection
+    from remit.policy.tools import Call as Call
+    from remit.policy.tools import CallEffects as CallEffects
+    from remit.policy.tools import Catalog as Catalog
+    from remit.policy.tools import Facts as Facts
+    from remit.policy.tools import Tool as Tool
+    from remit.policy.vocabulary import EFFECTS as EFFECTS
+    from remit.policy.vocabulary import Dial as Dial
+    from remit.policy.vocabulary import EffectClass as EffectClass
+    from remit.policy.vocabulary import Layer as Layer
+    from remit.policy.vocabulary import Posture as Posture
+    from remit.policy.vocabulary import Tier as Tier
+    from remit.policy.vocabulary import Unknown as Unknown
+    from remit.policy.vocabulary import Verdict as Verdict
 
 #: Each public name and the module it comes from.
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "Brief": "remit.policy.profile",
+    "Call": "remit.policy.tools",
+    "CallEffects": "remit.policy.tools",
+    "Catalog": "remit.policy.tools",
+    "Ceiling": "remit.policy.ceiling",
+    "Decision": "remit.policy.decision",
+    "Dial": "remit.policy.vocabulary",
+    "EFFECTS": "remit.policy.vocabulary",
+    "EffectClass": "remit.policy.vocabulary",
+    "Facts": "remit.policy.tools",
+    "InputError": "remit.policy.problems",
+    "Layer": "remit.policy.vocabulary",
+    "Posture": "remit.policy.vocabulary",
+    "Problem": "remit.policy.problems",
+    "Profile": "remit.policy.profile",
+    "Projection": "remit.policy.projection",
+    "RemitError": "remit.policy.problems",
+    "Severity": "remit.policy.problems",
+    "Tier": "remit.policy.vocabulary",
+    "Tool": "remit.policy.tools",
+    "Unknown": "remit.policy.vocabulary",
+    "Verdict": "remit.policy.vocabulary",
+    "narrow": "remit.policy.ceiling",
+}
 
 __all__ = sorted(_HOMES)
 
