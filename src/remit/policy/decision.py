@@ -41,7 +41,7 @@ class Cause(StrEnum):
     INPUT = "bad-input"
 
 
-@frozen
+@frozen(cache_hash=True)
 class Decision:
     """What becomes of a call, and why.
 
