@@ -138,6 +138,8 @@ class _Reader:
                 f"a node's key has at most {_MAX_KEY} printable characters, got {quoted(key)}",
                 f"{path}.key",
             )
+        if "description" not in given:
+            self.add("plan-missing", "`description` is missing", f"{path}.description")
         kind = self.text(given, "type", path)
         return PlanNode(
             key,

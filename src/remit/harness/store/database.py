@@ -18,7 +18,7 @@ from typing import Any
 import peewee
 
 from remit.harness.store import schema
-from remit.harness.store.errors import StoreError, telling
+from remit.harness.store.errors import FAILURES, StoreError, telling, told
 from remit.policy.problems import InputError, Problem
 
 __all__ = ["Database"]
@@ -65,8 +65,14 @@ class Database:
 
     def row(self, sql: str, params: Sequence[object] = ()) -> Any:
         """Run one reading statement and return its first row, None where there is none."""
-        with self._lock, telling(self.path):
-            return schema.sql(self.peewee, sql, params).fetchone()
+        # The hot read: a context manager for the errors would cost half of the statement.
+        with self._lock:
+            try:
+                return schema.sql(self.peewee, sql, params).fetchone()
+            except FAILURES as error:
+                if (ours := told(error, self.path)) is None:
+                    raise
+                raise ours from error
 
     @contextmanager
     def reading(self) -> Iterator[peewee.Database]:

@@ -12,7 +12,7 @@ import peewee
 
 from remit.policy.problems import Problem, RemitError
 
-__all__ = ["StoreConflict", "StoreError", "telling"]
+__all__ = ["FAILURES", "StoreConflict", "StoreError", "telling", "told"]
 
 
 class StoreError(RemitError):
@@ -76,16 +76,27 @@ _TOLD: dict[str, tuple[str, str, str]] = {
 }
 
 
+#: What the database raises by itself.
+FAILURES = (peewee.PeeweeException, sqlite3.Error)
+
+
 @contextmanager
 def telling(path: Path) -> Iterator[None]:
     """Turn the database's own errors into `StoreError`; a fault of ours passes as it is."""
     try:
         yield
-    except (peewee.PeeweeException, sqlite3.Error) as error:
-        cause = error if isinstance(error, sqlite3.Error) else error.__context__
-        name = getattr(cause, "sqlite_errorname", "") or ""
-        known = _TOLD.get(name.removeprefix("SQLITE_").partition("_")[0])
-        if known is None:
+    except FAILURES as error:
+        if (ours := told(error, path)) is None:
             raise
-        code, message, hint = known
-        raise StoreError(Problem(code, message.format(path=path), hint)) from error
+        raise ours from error
+
+
+def told(error: Exception, path: Path) -> StoreError | None:
+    """Return the `StoreError` that tells of a failure, None if the failure is a fault of ours."""
+    cause = error if isinstance(error, sqlite3.Error) else error.__context__
+    name = getattr(cause, "sqlite_errorname", None) or ""
+    known = _TOLD.get(name.removeprefix("SQLITE_").partition("_")[0])
+    if known is None:
+        return None
+    code, message, hint = known
+    return StoreError(Problem(code, message.format(path=path), hint))

@@ -7,6 +7,7 @@ import re
 from remit.harness.store.events import SYSTEM, is_operator
 from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem
+from remit.profiles.names import MODE_NAME
 
 __all__ = [
     "PIPELINE",
@@ -21,7 +22,6 @@ __all__ = [
 PIPELINE = "pipeline"
 
 _SPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_MODE = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 _ACTOR = re.compile(r"operator(?::[^\s:][^:]{0,63})?|system|pipeline|agent:\S{1,128}")
 
@@ -40,7 +40,7 @@ def check_space(id: str) -> None:
 def check_mode(name: str) -> None:
     """Raise `InputError` if this cannot be the name of a mode."""
     hint = "use 1 to 64 of a-z 0-9 -, a letter first"
-    _check(_MODE, name, "bad-mode-name", "name of a mode", hint)
+    _check(MODE_NAME, name, "bad-mode-name", "name of a mode", hint)
 
 
 def check_conversation(id: str | None) -> None:

@@ -14,7 +14,7 @@ from remit.harness.store.database import Database
 from remit.harness.store.log import Log
 from remit.harness.store.names import check_actor, check_conversation
 from remit.harness.store.plan_file import file_plan
-from remit.harness.store.spaces import Spaces
+from remit.harness.store.spaces import Spaces, expected
 from remit.policy.escape import quoted
 from remit.policy.plan import NodeType, Plan, PlanNode, markdown
 from remit.policy.problems import InputError, Problem, RemitError, near
@@ -101,19 +101,33 @@ class Plans:
         return None if row is None else _record(row)
 
     def submit(
-        self, space: str, conversation: str, plan: Plan, *, by: str, now: datetime
+        self,
+        space: str,
+        conversation: str,
+        plan: Plan,
+        *,
+        by: str,
+        now: datetime,
+        expect: int | None = None,
     ) -> Submitted:
         """Store a plan, superseding the conversation's earlier one, then file it as Markdown.
+
+        ``expect`` is the revision of the mode that it was made in: if that was left meanwhile,
+        `StoreConflict`, and nothing is stored.
 
         The row comes first, then the file, then the record that it is filed. A crash between them
         leaves a plan that is delivered and not filed, or filed and not said to be; submitting the
         same plan again takes up where that ended, and adds no revision. A space without a worktree
         files none; whatever else keeps a plan from being filed is told and undoes nothing.
+
+        ``expect`` is the revision of the mode that the caller is in: if that was left meanwhile,
+        `StoreConflict`.
         """
         check_actor(by)
         check_conversation(conversation)
         with self._log.writing(now) as writer:
-            worktree = self._spaces.get(space).worktree
+            there = self._spaces.get(space)
+            expected(there, expect)
             record = self.newest(space, conversation)
             if record is None or record.digest != plan.digest:
                 id, earlier = f"p{secrets.token_hex(5)}", record
@@ -129,9 +143,9 @@ class Plans:
                     writer.record("plan.superseded", gone, **where)
                 writer.record("plan.submitted", body, **where)
                 record = self.get(id)
-        if worktree is None or record.path is not None:
+        if there.worktree is None or record.path is not None:
             return Submitted(record)
-        return self._file(record, worktree, now)
+        return self._file(record, there.worktree, now)
 
     def _file(self, record: PlanRecord, worktree: str, now: datetime) -> Submitted:
         text = markdown(record.plan, id=record.id, revision=record.revision)
