@@ -27,7 +27,14 @@ from remit.profiles.structure import quoted, structure
 from remit.profiles.terms import Terms
 from remit.profiles.tools_list import parse_tools_list
 
-__all__ = ["LoadedCatalog", "catalog_source", "load_catalog", "native_catalog", "parse_catalog"]
+__all__ = [
+    "LoadedCatalog",
+    "catalog_source",
+    "load_catalog",
+    "native_catalog",
+    "parse_catalog",
+    "read_catalog",
+]
 
 _JSON = re.compile(r"\s*+(?:\{|\[\s*+[\]{])")
 _SOURCES = "up to 64 letters, digits and `_.-`, and not `group`, `tier` or `remit`"
@@ -91,6 +98,16 @@ def parse_catalog(
         return LoadedCatalog(text, Catalog(tools), problems)
     except InputError as error:
         return LoadedCatalog(text, Catalog(), error.problems)
+
+
+def read_catalog(
+    text: Source,
+    known: Mapping[str, EffectClass] = EFFECTS,
+    classifiers: Iterable[str] = (),
+) -> tuple[Catalog, tuple[Problem, ...]]:
+    """Read a catalogue whose tools these classifiers may judge; never raises."""
+    loaded = parse_catalog(text, known=known)
+    return Catalog(loaded.catalog.tools, classifiers), loaded.problems
 
 
 @cache

@@ -19,7 +19,7 @@ from remit.policy.vocabulary import EFFECTS, EffectClass
 from remit.profiles.catalogs import native_catalog
 from remit.profiles.declaration import Declaration, declare
 from remit.profiles.inheritance import mode_hint
-from remit.profiles.names import ALIASES, DEFAULT_CHILDREN, RESERVED, TOP_MODE
+from remit.profiles.names import ALIASES, BUILT_IN, DEFAULT_CHILDREN, RESERVED, TOP_MODE
 from remit.profiles.resolution import Entry, resolve
 from remit.profiles.shipped import built_in_sources
 from remit.profiles.source import Source, read_source
@@ -39,6 +39,8 @@ class Library:
     terms: Terms
     declarations: tuple[Declaration, ...] = field(repr=False)
     entries: tuple[Entry, ...] = field(repr=False)
+    #: Of files that could not be read at all.
+    unread: tuple[Problem, ...] = ()
 
     @classmethod
     def load(
@@ -47,13 +49,17 @@ class Library:
         tools: Catalog | None = None,
         known: Mapping[str, EffectClass] = EFFECTS,
     ) -> Library:
-        """Read profile files beside the built-in ones.
+        """Read profile files beside the built-in ones, which come first, given or not.
 
         ``tools`` are the native verbs and the operator's catalogues, the native ones alone unless
         given. Never raises for what is wrong in a file: that is in `problems`.
         """
         terms = Terms(known, native_catalog() if tools is None else tools)
-        declared = tuple(declare(s, terms) for s in (*built_in_sources(), *sources))
+        given = tuple(sources)
+        ours = tuple(s for s in given if s.built_in) or built_in_sources()
+        own = tuple(s for s in given if not s.built_in)
+        first = sorted((declare(s, terms) for s in ours), key=_listing)
+        declared = (*first, *(declare(s, terms) for s in own))
         return cls(terms, declared, resolve(declared, terms, {}))
 
     def replace(self, source: Source) -> Library:
@@ -72,7 +78,12 @@ class Library:
         return self._with(tuple(declared), self._untouched(new.name) if same else {})
 
     def _with(self, declared: tuple[Declaration, ...], done: Mapping[str, Entry]) -> Library:
-        return Library(self.terms, declared, resolve(declared, self.terms, done))
+        entries = resolve(declared, self.terms, done)
+        return Library(self.terms, declared, entries, self.unread)
+
+    def with_problems(self, problems: Iterable[Problem]) -> Library:
+        """Return this library with problems of files that could not be read."""
+        return evolve(self, unread=(*self.unread, *problems))
 
     @cached_property
     def _by_name(self) -> Mapping[str, Entry]:
@@ -87,7 +98,7 @@ class Library:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with any of the files, warnings too, in the order of the files."""
-        return tuple(p for e in self.entries for p in e.problems)
+        return (*(p for e in self.entries for p in e.problems), *self.unread)
 
     @property
     def default(self) -> Profile:
@@ -112,10 +123,11 @@ class Library:
 
     def get(self, name: str) -> Profile:
         """Return a profile; raises `InputError` if it is unknown, or saying why it is unusable."""
-        entry = self.entry(name)
-        if entry.profile is None:
-            raise InputError(_errors(entry.problems))
-        return entry.profile
+        return _usable(self.entry(name))
+
+    def from_file(self, file: str) -> Profile:
+        """Return the profile that a file of this library declares; raises `InputError`."""
+        return _usable(next(e for e in self.entries if e.source == file))
 
     def children(self, profile: Profile) -> tuple[str, ...]:
         """Return the modes that an agent started from a profile may have."""
@@ -131,10 +143,7 @@ class Library:
         A text that says exactly what a built-in profile says is that profile: so what was written
         out of one loads back.
         """
-        entry = self.examine(source)
-        if entry.profile is None:
-            raise InputError(_errors(entry.problems))
-        return entry.profile
+        return _usable(self.examine(source))
 
     def examine(self, source: Source) -> Entry:
         """Return what a text declares, with all that is wrong with it; never raises."""
@@ -157,5 +166,13 @@ class Library:
         return {e.name: e for e in self.entries if e.profile and name not in e.profile.chain}
 
 
-def _errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    return tuple(p for p in problems if p.severity is Severity.ERROR)
+def _usable(entry: Entry) -> Profile:
+    if entry.profile is None:
+        raise InputError(p for p in entry.problems if p.severity is Severity.ERROR)
+    return entry.profile
+
+
+def _listing(declaration: Declaration) -> int:
+    """Return where a built-in profile is listed."""
+    known = declaration.name in BUILT_IN
+    return BUILT_IN.index(declaration.name) if known else len(BUILT_IN)

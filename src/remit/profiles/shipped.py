@@ -6,13 +6,14 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from remit.policy.tools import NATIVE
 from remit.profiles.names import BUILT_IN
 from remit.profiles.source import Source
 
 __all__ = ["NATIVE_FILE", "built_in_sources", "shipped_catalog", "shipped_catalogs"]
 
 #: The catalogue of the verbs that remit serves itself; it is no server's, so it is not listed.
-NATIVE_FILE = "native"
+NATIVE_FILE = NATIVE
 
 
 def _folder(name: str) -> Traversable:
