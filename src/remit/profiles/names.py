@@ -14,6 +14,7 @@ __all__ = [
     "BUILT_IN",
     "DEFAULT_CHILDREN",
     "MODE_NAME",
+    "PULL_REQUEST_MODE",
     "RESERVED",
     "SOURCE_NAME",
     "TOOL_NAME",
@@ -29,6 +30,9 @@ BUILT_IN = ("chat", "read-only", "plan", "review", "orchestrate")
 
 #: The absence of policy: what has no parent, what a space without a mode is in, where exits lead.
 TOP_MODE = "chat"
+
+#: The mode of a space that was opened for a pull request (S003-11).
+PULL_REQUEST_MODE = "review"
 
 #: The modes that an agent started from another may have, where a brief says nothing.
 DEFAULT_CHILDREN = ("read-only",)
