@@ -120,7 +120,8 @@ class Log:
                 else:
                     self._anchor.advance(fd, head)
                 yield writer
-            if writer.head != head:
+            # Also where nothing was written: a crash may have left the anchor behind.
+            if writer.head != anchored:
                 self._anchor.advance(fd, writer.head)
 
     def _check(self, db: peewee.Database, head: Head, anchored: Head) -> None:
