@@ -122,18 +122,17 @@ def compile_profile(
         return table.setdefault(row * len(Dial) if len(row) == 1 else row, len(table))
 
     shapes = catalog.shapes
+    refused = [admission(ceiling, shape) for shape in shapes]
     inside = [
-        place(refused)
-        if (refused := admission(ceiling, shape))
-        else place(*_unseen(profile, shape, settings, admitted, askable))
-        for shape in shapes
+        place(no) if no else place(*_unseen(profile, shape, settings, admitted, askable))
+        for shape, no in zip(shapes, refused, strict=True)
     ]
     rows = [inside[s] for s in catalog.shape_of]
 
     if ceiling.allow:
+        # What a ceiling refuses of a tool says more than that no list named it.
         outside = [
-            inside[i] if shape.tier > ceiling.tier else place(_NOT_ADMITTED)
-            for i, shape in enumerate(shapes)
+            row if no else place(_NOT_ADMITTED) for row, no in zip(inside, refused, strict=True)
         ]
         everything = frozenset(range(len(rows)))
         for allowed in ceiling.allow:
