@@ -92,7 +92,9 @@ def parse_catalog(
     json = PurePath(text.file).suffix == ".json" or _JSON.match(text.text)
     try:
         if json:
-            tools, problems = parse_tools_list(text, source)
+            tools, problems = parse_tools_list(
+                text, source, {t.name for t in native_catalog().tools}
+            )
         else:
             tools, problems = _parse(text, source, Terms(known))
         return LoadedCatalog(text, Catalog(tools), problems)

@@ -64,8 +64,11 @@ def _limits(
             message = f"no target of `{quoted(entry)}` could match"
             hint = "name what it may act on, or put it under `refuse`"
             found.report("bad-pattern", message, at, hint)
-        for effect in effects:
-            limits[effect] = limits.get(effect, frozenset()) | {frozenset(patterns)}
+        for effect in sorted(effects):
+            if effect in limits:
+                message = f"another entry limits `{effect}` too"
+                found.report("contradiction", message, at, "give each class one limit", key=True)
+            limits[effect] = frozenset((frozenset(patterns),))
     return limits
 
 

@@ -7,6 +7,7 @@ be. So each tool of it is undeclared.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import PurePath
 from typing import Any
 
@@ -25,11 +26,12 @@ class _Twice(ValueError):
 
 
 def parse_tools_list(
-    text: Source, source: str | None = None
+    text: Source, source: str | None = None, natives: Collection[str] = ()
 ) -> tuple[list[Tool], tuple[Problem, ...]]:
     """Return the tools of a bare list or of ``{"tools": [...]}``; raises `InputError`.
 
-    A tool whose name cannot be used is left out with a warning: nobody can call it then.
+    A tool whose name cannot be used, or is one of ``natives``, is left out with a warning: nobody
+    can call it then.
     """
     name = PurePath(text.file).stem if source is None else source
     if not SOURCE_NAME.fullmatch(name) or name in RESERVED_SOURCES:
@@ -52,6 +54,10 @@ def parse_tools_list(
             hint = "up to 128 letters, digits and `_.:/-`"
             place = f"{path}[{i}].name"
             problems.append(Problem("bad-tool-name", message, hint, at, place, Severity.WARNING))
+        elif tool in natives:
+            message = f"`{tool}` is the name of a native verb, so the tool is left out"
+            place = f"{path}[{i}].name"
+            problems.append(Problem("native-name", message, "", at, place, Severity.WARNING))
         else:
             tools.append(Tool(name, tool, declared=False, where=at))
     return tools, tuple(problems)
