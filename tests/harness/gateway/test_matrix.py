@@ -174,7 +174,7 @@ class TestList:
         assert "submit_plan" not in seen.chat
         assert not any(line.startswith("submit_plan") for line in seen.place.notes)
         assert seen.results["plan"].is_error is False
-        assert {"tool-name-taken", "tool-name"} <= set(seen.place.codes)
+        assert {"tool-name-taken", "bad-tool-name"} <= set(seen.place.codes)
 
     def test_raw(self, seen: Seen) -> None:
         """A tool is relayed with all that it says, but for keys of the other connection."""

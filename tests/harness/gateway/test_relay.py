@@ -81,9 +81,9 @@ def test_hash() -> None:
         ([tool(name="remit:mode")], ["tool-name-taken"]),
         (
             [tool(name="a b"), tool(name=""), tool(name="x" * 129), tool(name=None)],
-            ["tool-name"] * 4,
+            ["bad-tool-name"] * 4,
         ),
-        (["text", None, 7], ["tool-name"] * 3),
+        (["text", None, 7], ["bad-tool-name"] * 3),
         ([{"name": "t"}], ["tool-malformed"]),
         ([tool(description=7)], ["tool-malformed"]),
         ([tool(inputSchema={"x": float("nan")})], ["tool-malformed"]),

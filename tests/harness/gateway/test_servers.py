@@ -118,7 +118,13 @@ def test_malformed(place: Place) -> None:
     """Tools that are listed wrongly are left out one by one; the others are served."""
     names, _, _ = anyio.run(_one, tiny(place, "malformed"))
     assert names == ["echo", "write", "grow", *NATIVE]
-    left_out = ("tool-name", "tool-name", "tool-malformed", "tool-malformed", "duplicate-tool")
+    left_out = (
+        "bad-tool-name",
+        "bad-tool-name",
+        "tool-malformed",
+        "tool-malformed",
+        "duplicate-tool",
+    )
     assert sorted(place.codes) == sorted(left_out)
 
 
