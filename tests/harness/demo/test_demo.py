@@ -35,7 +35,7 @@ def test_story(tmp_path: Path) -> None:
     one test, because it is played once.
     """
     folder = tmp_path / "here"
-    nowhere = {name: "/nonexistent" for name in ("HOME", "GIT_DIR", "REMIT_DB")}
+    nowhere = dict.fromkeys(("HOME", "GIT_DIR", "REMIT_DB"), "/nonexistent")
     done = subprocess.run(
         [sys.executable, "-m", "remit", "demo", "--dir", str(folder)],
         env={**os.environ, **nowhere},
