@@ -144,6 +144,19 @@ def test_orphan(place: Place) -> None:
     assert gone(place)
 
 
+def test_deaf(place: Place) -> None:
+    """A server that lives on and takes no more is told as gone, and ended."""
+
+    async def call() -> str:
+        async with calling(tiny(place, "deaf"), "legacy") as caller:
+            await caller.names()
+            await until(lambda: "deaf" in place.notes)
+            return text_of(await caller.call("echo"))
+
+    assert "the server `test` closed its pipes" in anyio.run(call)
+    assert gone(place)
+
+
 def test_stubborn(place: Place) -> None:
     """A server that heeds neither the end of its input nor a signal is ended all the same."""
     _, text, error = anyio.run(_one, tiny(place, "stubborn"))

@@ -124,11 +124,12 @@ class Incoming(_Stream):
 class Outgoing(_Stream):
     """Messages as they go: a write stream of the SDK.
 
-    ``put`` takes the bytes of one message, whole; what it raises as `OSError` or as a stream of
-    anyio that broke is told to the sender as `anyio.BrokenResourceError`.
+    ``put`` takes the bytes of one message, whole. That nobody takes them any more is ``broken``,
+    and told to the sender as `anyio.BrokenResourceError`.
     """
 
     put: Callable[[bytes], Awaitable[None]]
+    broken: bool = field(default=False, init=False)
     _closed: bool = field(default=False, init=False)
 
     async def send(self, item: SessionMessage, /) -> None:
@@ -138,7 +139,8 @@ class Outgoing(_Stream):
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         try:
             await self.put(text.encode() + b"\n")
-        except (OSError, anyio.ClosedResourceError) as error:
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            self.broken = True
             raise anyio.BrokenResourceError from error
 
     async def aclose(self) -> None:

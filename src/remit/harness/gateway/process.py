@@ -29,7 +29,7 @@ _BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 class Running:
     """A process that serves MCP on its pipes.
 
-    ``ended`` is set when it can say nothing more: it exited, or closed its output.
+    ``ended`` is set when it can say nothing more: it exited, or closed its pipes.
     """
 
     incoming: Incoming
@@ -42,7 +42,7 @@ class Running:
         """How it ended, as the rest of a sentence about it."""
         match self.process.returncode:
             case None:
-                return "closed its output"
+                return "closed its pipes"
             case code if code < 0:
                 with suppress(ValueError):
                     return f"was killed by {signal.Signals(-code).name}"
@@ -72,6 +72,13 @@ async def running(
         except (anyio.EndOfStream, *_BROKEN):
             return b""
 
+    async def put(data: bytes) -> None:
+        try:
+            await stdin.send(data)
+        except _BROKEN:
+            server.incoming.end()
+            raise
+
     async def ended() -> None:
         await _until_gone(process, _LAST_WORDS)  # so that it can say with which status
         server.ended.set()
@@ -82,7 +89,7 @@ async def running(
         await anyio.sleep(_LAST_WORDS)
         server.incoming.end()
 
-    server = Running(Incoming(read, on_garbage, ended), Outgoing(stdin.send), process)
+    server = Running(Incoming(read, on_garbage, ended), Outgoing(put), process)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)
