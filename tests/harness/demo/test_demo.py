@@ -118,6 +118,11 @@ def leaves_commands_that_work(folder: Path, told: str) -> None:
 
 
 class TestFailures:
+    @pytest.fixture(autouse=True)
+    def scratch(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What a demo leaves is left here."""
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
     def test_unmet(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
