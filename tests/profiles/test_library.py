@@ -314,12 +314,15 @@ class TestVerbs:
             a='[ceiling]\ndeny = ["submit_plan"]',
             b='extends = "a"\n[brief]\nverbs = ["submit_plan"]',
             c='extends = "plan"\n[ceiling]\ndeny = ["remit:*"]',
+            d='[ceiling]\ndeny = ["*_plan", "ask_user"]',
         )
         assert codes(library) == [
             ("b", "verb-denied"),
             ("c", "verb-denied"),
             ("c", "verb-denied"),
+            ("d", "verb-denied"),
         ]
+        assert library.problems[-1].path == "ceiling.deny[1]"
 
 
 class TestPlaces:
