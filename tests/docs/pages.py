@@ -121,8 +121,6 @@ class Reader:
         return {
             **kept, **who, "PATH": path, "HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "100",
             "TERM": "dumb", "GIT_CONFIG_NOSYSTEM": "1",
-            # Each command is a process of its own: what one compiled, those after it need not.
-            "PYTHONPYCACHEPREFIX": str(self.home.parents[1] / "compiled"),
         }  # fmt: skip
 
     def follow(self, page: Path) -> int:
