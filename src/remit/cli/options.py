@@ -136,15 +136,7 @@ class Place:
 
     def fit(self, profile: Profile, tools: Catalog) -> tuple[Problem, ...]:
         """Return what is wrong with a profile under a catalogue."""
-        from remit.profiles.fit import check_with_catalog
-
-        projection = self.engine.project(profile, tools, self.host())
-        return check_with_catalog(
-            profile,
-            tools,
-            self.engine.effects,
-            lambda call: projection.judge(call).decision.verdict,
-        )
+        return self.engine.fit(profile, tools, self.host())
 
 
 def _mode_files(folder: Path) -> list[Path]:

@@ -25,11 +25,12 @@ from remit.policy.projection import Host, Projection
 from remit.policy.tools import NATIVE, Catalog
 from remit.policy.vocabulary import EffectClass, admitted
 from remit.profiles.catalogs import native_catalog, parse_catalog
+from remit.profiles.fit import check_with_catalog
 from remit.profiles.library import Library
 from remit.profiles.source import Source as TextSource
 from remit.profiles.source import decode, read_source
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "closed"]
 
 _log = logging.getLogger("remit")
 
@@ -152,15 +153,17 @@ class Engine:
             return self.library.get(mode)
         except InputError as error:
             _log.warning("mode %s is unavailable, nothing is admitted: %s", mode, error)
-            ceiling = Ceiling(allow=frozenset({frozenset()}))
-            return Profile(
-                mode,
-                label=mode,
-                intent=f"This mode cannot be used: {error.problems[0].message}. "
-                "Nothing is admitted until an operator sets another.",
-                selectable=False,
-                sides=(Side(mode, ceiling),),
-            )
+            return closed(mode, error.problems[0])
+
+    def fit(self, profile: Profile, catalog: Catalog, host: Host) -> tuple[Problem, ...]:
+        """Return what is wrong with a profile under a catalogue; examples are judged as calls."""
+        projection = self.project(profile, catalog, host)
+        return check_with_catalog(
+            profile,
+            catalog,
+            self.effects,
+            lambda call: projection.judge(call).decision.verdict,
+        )
 
     def project(
         self,
@@ -195,6 +198,18 @@ class Engine:
         """Tell observing plugins; one that fails is logged and changes nothing."""
         for problem in self.registry.observe(hook, **facts):
             _log.warning("%s", problem)
+
+
+def closed(mode: str, why: Problem) -> Profile:
+    """Return what stands in for a mode that cannot be used: nothing is admitted."""
+    return Profile(
+        mode,
+        label=mode,
+        intent=f"This mode cannot be used: {why.message}. "
+        "Nothing is admitted until an operator sets another.",
+        selectable=False,
+        sides=(Side(mode, Ceiling(allow=frozenset({frozenset()}))),),
+    )
 
 
 def _text(source: Source) -> TextSource:

@@ -7,6 +7,7 @@ answered or handed on. The decision is in the log before anything runs.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,17 +15,22 @@ from pathlib import Path
 
 from attrs import frozen
 
-from remit.harness.engine import Engine
+from remit.harness.engine import Engine, closed
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since
 from remit.harness.store import ApprovalKind, ApprovalState, Space, Store, StoreConflict
 from remit.harness.touched import seen
 from remit.policy.digest import call_digest
 from remit.policy.escape import escape
+from remit.policy.problems import Problem
+from remit.policy.profile import Profile
 from remit.policy.projection import Host, Judgement, Projection
 from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 from remit.policy.vocabulary import Layer, Verdict, in_order
+from remit.profiles.fit import blocks_host
 
 __all__ = ["Answer", "Frame", "Run", "Session"]
+
+_log = logging.getLogger("remit")
 
 
 @frozen
@@ -63,6 +69,8 @@ class Session:
         self.clock = clock
         self.catalog = engine.with_natives(Catalog())
         self._lock = threading.RLock()
+        #: By mode and catalogue, what keeps the one from use with the other.
+        self._fit: dict[tuple[str, str], Problem | None] = {}
 
     def set_catalog(self, catalog: Catalog) -> None:
         """Say which tools there are besides the native verbs."""
@@ -77,7 +85,20 @@ class Session:
         with self._lock:
             space = self.store.spaces.get(self.space)
             profile = self.engine.in_force(space.mode)
+            if (problem := self._unfit(profile)) is not None:
+                profile = closed(space.mode, problem)
             return Frame(space, self.engine.project(profile, self.catalog, self.host))
+
+    def _unfit(self, profile: Profile) -> Problem | None:
+        """Return what keeps a mode from use with the tools that there are; tell the rest once."""
+        at = (profile.hash, self.catalog.hash)
+        if at not in self._fit:
+            bare = len(self.catalog.tools) == len(self.engine.natives.tools)
+            found = () if bare else self.engine.fit(profile, self.catalog, self.host)
+            for problem in found:
+                _log.warning("%s", problem)
+            self._fit[at] = next(filter(blocks_host, found), None)
+        return self._fit[at]
 
     def native_tools(self, frame: Frame) -> tuple[NativeTool, ...]:
         """Return the native verbs of a frame as the model sees them."""
