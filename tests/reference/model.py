@@ -65,6 +65,7 @@ def judge(
     bearers = bearers or [t for t in rules.tools if t.name == name]
     if not bearers:
         return Answer("deny", "filter", "unknown-tool")
+    bearers = [t for t in bearers if t.source == "remit"] or bearers
     if len(bearers) > 1:
         keys = sorted(f"{t.source}:{t.name}" for t in bearers)
         return Answer("deny", "filter", "ambiguous-name", tuple(keys))

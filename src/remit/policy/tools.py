@@ -122,18 +122,22 @@ class Catalog:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Places by ``source:name`` and, where only one tool bears it, by bare name."""
+        """Places by ``source:name`` and, where only one tool bears it, by bare name.
+
+        The bare name of one of remit's own verbs is that verb's, whoever else bears it.
+        """
         keys = {tool.key: i for i, tool in enumerate(self.tools)}
         bare = {n: min(at) for n, at in self._named.items() if len(at) == 1 and n not in keys}
-        return bare | keys
+        ours = {self.tools[i].name: i for i in self.native}
+        return bare | ours | keys
 
     @cached_property
     def ambiguous(self) -> Mapping[str, tuple[str, ...]]:
-        """Names that more than one tool bears, with the keys of those tools."""
+        """Bare names that mean no tool because several bear them, with the keys of those."""
         return {
             name: tuple(sorted(self.tools[i].key for i in at))
             for name, at in self._named.items()
-            if len(at) > 1
+            if name not in self.index
         }
 
     @cached_property
