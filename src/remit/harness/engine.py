@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from attrs import evolve, field, frozen
 
@@ -25,12 +25,20 @@ from remit.policy.projection import Host, Projection
 from remit.policy.tools import NATIVE, Catalog
 from remit.policy.vocabulary import EffectClass, admitted
 from remit.profiles.catalogs import native_catalog, parse_catalog
+from remit.profiles.ceilings import parse_overlay
 from remit.profiles.fit import check_with_catalog
 from remit.profiles.library import Library
 from remit.profiles.source import Source as TextSource
 from remit.profiles.source import decode, read_source
+from remit.profiles.terms import Terms
 
-__all__ = ["Engine", "closed"]
+if TYPE_CHECKING:  # the store would bring the database with it
+    from remit.harness.store import Overlay
+
+__all__ = ["OVERLAY", "Engine", "closed"]
+
+#: What the side is called that a space's overlay is.
+OVERLAY = "overlay"
 
 _log = logging.getLogger("remit")
 
@@ -47,6 +55,7 @@ class Engine:
     _shipped: Mapping[str, Source] = field(factory=dict, repr=False)
     _compiled: dict[tuple[Any, ...], Compiled] = field(factory=dict, repr=False)
     _projections: dict[tuple[Any, ...], Projection] = field(factory=dict, repr=False)
+    _overlays: dict[Overlay, Side] = field(factory=dict, repr=False)
 
     @classmethod
     def load(
@@ -153,7 +162,16 @@ class Engine:
             return self.library.get(mode)
         except InputError as error:
             _log.warning("mode %s is unavailable, nothing is admitted: %s", mode, error)
-            return closed(mode, error.problems[0])
+            return closed(Profile(mode, label=mode, selectable=False), "mode", error.problems[0])
+
+    def overlay(self, overlay: Overlay) -> Side:
+        """Return the side that an overlay is; raises `InputError` with every problem of it."""
+        side = self._overlays.get(overlay)
+        if side is None:
+            source = TextSource(overlay.text, overlay.file)
+            side = parse_overlay(source, Terms(self.effects), OVERLAY)
+            self._overlays[overlay] = side
+        return side
 
     def fit(self, profile: Profile, catalog: Catalog, host: Host) -> tuple[Problem, ...]:
         """Return what is wrong with a profile under a catalogue; examples are judged as calls."""
@@ -200,15 +218,15 @@ class Engine:
             _log.warning("%s", problem)
 
 
-def closed(mode: str, why: Problem) -> Profile:
-    """Return what stands in for a mode that cannot be used: nothing is admitted."""
-    return Profile(
-        mode,
-        label=mode,
-        intent=f"This mode cannot be used: {why.message}. "
+def closed(profile: Profile, what: str, why: Problem) -> Profile:
+    """Return what stands in for a profile that cannot be used as ``what`` is: it admits nothing.
+
+    What the profile itself has for a brief stays, and so do the verbs that every mode has.
+    """
+    return evolve(
+        profile.under(Side(what, Ceiling(allow=frozenset({frozenset()})))),
+        intent=f"The {what} of this space cannot be used: {why.message}. "
         "Nothing is admitted until an operator sets another.",
-        selectable=False,
-        sides=(Side(mode, Ceiling(allow=frozenset({frozenset()}))),),
     )
 
 
