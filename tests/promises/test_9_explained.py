@@ -13,7 +13,7 @@ from remit.policy.decision import Cause, Decision, render
 from remit.policy.explain import explain
 from remit.policy.profile import Profile, Side
 from remit.policy.projection import Projection
-from remit.policy.tools import Call, CallEffects, Tool
+from remit.policy.tools import Call, CallEffects, Catalog, Tool
 from remit.policy.vocabulary import Dial, Layer, Verdict
 from remit.profiles.ceilings import parse_overlay
 from remit.profiles.library import Library
@@ -163,7 +163,8 @@ class TestLines:
 
 
 def _over(profile: Profile) -> list[tuple[Tool, Projection]]:
-    tools = engine().with_natives(engine().catalogs(CATALOGS))
+    mystery = Catalog([Tool("acme", "mystery", declared=False)])
+    tools = engine().with_natives(Catalog.union(engine().catalogs(CATALOGS), mystery))
     projection = engine().project(profile, tools, HOSTS[0])
     return [(tool, projection) for tool in tools.tools]
 
