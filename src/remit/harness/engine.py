@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
@@ -32,9 +32,6 @@ from remit.profiles.source import Source as TextSource
 from remit.profiles.source import decode, read_source
 from remit.profiles.terms import Terms
 
-if TYPE_CHECKING:  # the store would bring the database with it
-    from remit.harness.store import Overlay
-
 __all__ = ["OVERLAY", "Engine", "closed"]
 
 #: What the side is called that a space's overlay is.
@@ -55,7 +52,7 @@ class Engine:
     _shipped: Mapping[str, Source] = field(factory=dict, repr=False)
     _compiled: dict[tuple[Any, ...], Compiled] = field(factory=dict, repr=False)
     _projections: dict[tuple[Any, ...], Projection] = field(factory=dict, repr=False)
-    _overlays: dict[Overlay, Side] = field(factory=dict, repr=False)
+    _overlays: dict[TextSource, Side] = field(factory=dict, repr=False)
 
     @classmethod
     def load(
@@ -164,13 +161,14 @@ class Engine:
             _log.warning("mode %s is unavailable, nothing is admitted: %s", mode, error)
             return closed(Profile(mode, label=mode, selectable=False), "mode", error.problems[0])
 
-    def overlay(self, overlay: Overlay) -> Side:
-        """Return the side that an overlay is; raises `InputError` with every problem of it."""
-        side = self._overlays.get(overlay)
+    def overlay(self, text: TextSource) -> Side:
+        """Return the side that a text with one ``[ceiling]`` states, to narrow a mode with.
+
+        Raises `InputError` with every problem of it.
+        """
+        side = self._overlays.get(text)
         if side is None:
-            source = TextSource(overlay.text, overlay.file)
-            side = parse_overlay(source, Terms(self.effects), OVERLAY)
-            self._overlays[overlay] = side
+            side = self._overlays[text] = parse_overlay(text, Terms(self.effects), OVERLAY)
         return side
 
     def fit(self, profile: Profile, catalog: Catalog, host: Host) -> tuple[Problem, ...]:

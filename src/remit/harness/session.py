@@ -42,6 +42,7 @@ from remit.policy.projection import Host, Judgement
 from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 from remit.policy.vocabulary import Layer, Verdict, in_order
 from remit.profiles.fit import blocks_host
+from remit.profiles.source import Source
 
 __all__ = ["Answer", "Frame", "Run", "Session"]
 
@@ -136,7 +137,7 @@ class Session:
         if overlay is None:
             return profile
         try:
-            side = self.engine.overlay(overlay)
+            side = self.engine.overlay(Source(overlay.text, overlay.file))
             problem = self._unfit(Profile(OVERLAY, sides=(side,)))
         except InputError as error:
             _log.warning("an overlay is unavailable, nothing is admitted: %s", error)
