@@ -64,6 +64,11 @@ _SEEN = (
     "SELECT json_extract(body, '$.tool_hash') FROM event WHERE space = ? AND kind = 'decision'"
     " AND json_extract(body, '$.tool') = ? ORDER BY seq DESC LIMIT 1"
 )
+#: The keys of tools that were there when they were called.
+_CALLED = (
+    "SELECT DISTINCT json_extract(body, '$.tool') FROM event WHERE space = ? AND kind = 'decision'"
+    " AND json_extract(body, '$.cause') NOT IN ('unknown-tool', 'ambiguous-name')"
+)
 
 
 def _record(row: tuple[Any, ...]) -> GrantRecord:
@@ -99,6 +104,11 @@ class Grants:
     def standing(self, space: str, tool: str, mode: str) -> tuple[GrantRecord, ...]:
         """Return the grants that hold for a tool in a space while it is in a mode."""
         return tuple(map(_record, self._database.rows(_STANDING, (space, tool, mode))))
+
+    def called(self, space: str) -> frozenset[str]:
+        """Return the keys of the tools that were ever called in a space, allowed or not."""
+        self._spaces.get(space)
+        return frozenset(row[0] for row in self._database.rows(_CALLED, (space,)))
 
     def add(
         self,
