@@ -15,7 +15,7 @@ from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
 from remit.policy.vocabulary import Tier, words
 
-__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Shape", "Tool"]
+__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Shape", "Tool", "shown"]
 
 #: The source of the verbs that remit serves itself on every host.
 NATIVE = "remit"
@@ -48,6 +48,9 @@ class Tool:
     declared: bool = True
     verb: bool = False
     exit: bool = False
+    #: The catalogue's own source, where an operator bound it to a server of another name. What a
+    #: profile says of either source holds.
+    origin: str | None = None
     where: Position = field(default=Position(), eq=False)
 
     @property
@@ -75,6 +78,11 @@ class Shape:
     def of(cls, tool: Tool) -> Shape:
         """Return the shape of a tool."""
         return cls(tool.tier, tool.effects, tool.declared, tool.classify, tool.least)
+
+
+def shown(key: str) -> str:
+    """Return a tool key as people read it: native verbs without their source."""
+    return key.removeprefix(f"{NATIVE}:")
 
 
 def small_ints(numbers: Sequence[int], bound: int) -> bytes | array[int]:
@@ -175,10 +183,10 @@ class Catalog:
 
     def called(self, key: str) -> str:
         """Return the name by which a model is told of a tool: without its source, if that is it."""
-        name = key.partition(":")[2]
-        at = self.index.get(name)
-        there = at is not None and self.tools[at].key == key
-        return name if there else key.removeprefix(f"{NATIVE}:")
+        for at in sorted(self.select(key)):
+            tool = self.tools[at]
+            return tool.name if self.index.get(tool.name) == at else shown(tool.key)
+        return shown(key)
 
     def shape(self, tool: Tool) -> Shape:
         """Return the shape that a tool of this catalogue is judged by."""
@@ -206,7 +214,7 @@ class Catalog:
             named = frozenset(i for i, t in enumerate(tools) if match(t.name))
         else:
             named = self._named.get(rest, frozenset())
-        return frozenset(i for i in named if kind in ("", tools[i].source))
+        return frozenset(i for i in named if kind in ("", tools[i].source, tools[i].origin))
 
     @cached_property
     def _named(self) -> Mapping[str, frozenset[int]]:
@@ -221,7 +229,7 @@ class Catalog:
         rows = [
             [
                 t.source, t.name, t.tier, sorted(t.effects), sorted(t.groups), t.classify,
-                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit,
+                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit, t.origin,
             ]
             for t in self.tools
         ]  # fmt: skip
