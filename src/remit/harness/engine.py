@@ -223,7 +223,7 @@ def closed(profile: Profile, what: str, why: Problem) -> Profile:
     """
     return evolve(
         profile.under(Side(what, Ceiling(allow=frozenset({frozenset()})))),
-        intent=f"The {what} of this space cannot be used: {why.message}. "
+        intent=f"This {what} cannot be used: {why.message}. "
         "Nothing is admitted until an operator sets another.",
     )
 
