@@ -19,7 +19,7 @@ from remit.policy.projection import Guard, Host, Projection
 from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 from tests.reference.worlds import LOOK, World, build
 
-__all__ = ["HOSTS", "Case", "built_in", "engine", "findings", "natives", "projected", "worlds"]
+__all__ = ["HOSTS", "Case", "built_in", "engine", "findings", "projected", "verbs_of", "worlds"]
 
 #: A host that enforces everything, and one that enforces nothing of it.
 HOSTS = (
@@ -98,7 +98,8 @@ def findings(random: Random, tool: Tool, world: World) -> Iterator[CallEffects]:
     yield from (found for found in random.sample(uses, 3) if found is not None)
 
 
-def natives(case: Case) -> tuple[str, ...]:
-    """Return the mode's own verbs that are in the catalogue."""
-    known = {t.key for t in case.compiled.catalog.tools}
-    return tuple(key for key in case.profile.pins if key in known)
+def verbs_of(case: Case) -> tuple[str, ...]:
+    """Return the mode's own verbs that are in the catalogue, as they were declared."""
+    tools = case.compiled.catalog.tools
+    serving = {t.key for t in tools if t.native or (t.declared and (t.verb or t.exit))}
+    return tuple(key for key in case.profile.pins if key in serving)

@@ -65,7 +65,7 @@ class TestLayers:
         guard = case.projection.guard
         assert isinstance(guard, ActionGuard)
         for tool in case.compiled.surface:
-            if tool.key in case.profile.pins:
+            if case.compiled.decide(tool.key, Dial.AUTO).layer is Layer.PIN:
                 continue
             for effect in ("worktree.write", "git.push", "network.egress", "acme.deploy"):
                 decision = case.compiled.decide(tool.key, Dial.AUTO, CallEffects({effect}))

@@ -18,7 +18,7 @@ from remit.policy.projection import Host
 from remit.policy.tools import Call, CallEffects, Facts, Tool
 from remit.policy.vocabulary import EFFECTS, Dial, Layer, Tier, Unknown, Verdict
 from tests.harness.gateway.rig import Place, calling
-from tests.promises.modes import built_in, engine, natives, projected, worlds
+from tests.promises.modes import built_in, engine, projected, verbs_of, worlds
 
 #: The narrowest side there is.
 NOTHING = Side(
@@ -55,7 +55,7 @@ def test_passes_every_layer_dial_overlay_and_plugin() -> None:
         for guards in ({}, {"strict": _strict}, {"broken": _broken}):
             projection = projected(narrowed, guards=dict(guards), found=WORST)
             shown = {t.key for t in projection.tools}
-            for key in natives(case):
+            for key in verbs_of(case):
                 verbs += 1
                 assert key in shown
                 for dial in Dial:

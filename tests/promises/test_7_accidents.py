@@ -225,7 +225,7 @@ class TestCalls:
         for world, _ in worlds(60, seed=43):
             compiled = projected(evolve(world, settings=settings)).compiled
             for tool in world.tools:
-                if not compiled.catalog.declared(tool) and tool.key not in compiled.profile.pins:
+                if not compiled.catalog.declared(tool):
                     for dial in Dial:
                         assert compiled.decide(tool.key, dial).verdict is not Verdict.ALLOW
 
@@ -360,7 +360,7 @@ class TestPlugins:
             for tool in world.tools:
                 for dial in Dial:
                     decision = projection.judge(Call(tool.key), dial).decision
-                    pinned = tool.key in case.profile.pins
+                    pinned = case.compiled.decide(tool.key, dial).layer is Layer.PIN
                     assert (decision.verdict is Verdict.ALLOW) == pinned
 
 

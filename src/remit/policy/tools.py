@@ -183,10 +183,13 @@ class Catalog:
 
     def called(self, key: str) -> str:
         """Return the name by which a model is told of a tool: without its source, if that is it."""
-        for at in sorted(self.select(key)):
-            tool = self.tools[at]
-            return tool.name if self.index.get(tool.name) == at else shown(tool.key)
-        return shown(key)
+        at = self.index.get(key)
+        if at is None or self.tools[at].key != key:  # the key of a catalogue's own source
+            at = min(self.select(key), default=None)
+        if at is None:
+            return shown(key)
+        tool = self.tools[at]
+        return tool.name if self.index.get(tool.name) == at else shown(tool.key)
 
     def shape(self, tool: Tool) -> Shape:
         """Return the shape that a tool of this catalogue is judged by."""
