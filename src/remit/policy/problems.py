@@ -155,6 +155,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "open-verb": "a verb without declared effects, or with a classifier",
             "least-unclassified": "smallest effect sets of a tool that has no classifier",
             "least-outside": "a smallest effect set beyond the tool's effects",
+            "no-pin": "words of a server that no hash pins",
+            "bad-pin": "a hash that is none, or not that of the words beside it",
         },
         "Plans": {
             "plan-type": "a part of a plan has another type than it takes",

@@ -124,6 +124,9 @@ def _tool(tool: Tool) -> dict[str, Any]:
     for key in ("verb", "exit"):
         if getattr(tool, key):
             data[key] = True
+    if tool.learnt is not None:
+        kept = {"description": tool.learnt.description, "schema": tool.learnt.schema}
+        data |= {"hash": tool.learnt.hash} | {k: v for k, v in kept.items() if v is not None}
     return data
 
 
