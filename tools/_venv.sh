@@ -1,7 +1,8 @@
+# shellcheck shell=bash
 # Sourced by the commands beside it: their Python, their virtual environment, and a home of their own.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cd "$root"
+cd "$root" || exit
 
 # The caller's settings must change nothing: not the database, not what Python imports, and not the
 # repository that git works on (a hook or a rebase that runs us sets GIT_DIR).

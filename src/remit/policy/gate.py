@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 from attrs import frozen
 
 from remit.policy.decision import Cause, Decision
 from remit.policy.selectors import target_matches
 from remit.policy.tools import CallEffects, Shape
-from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Tier, Verdict, in_order
+from remit.policy.vocabulary import ADMITTED, Dial, Layer, Tier, Verdict, in_order
 
 __all__ = ["Setting", "gate"]
 
@@ -21,7 +20,6 @@ _HARMLESS = (_A, _A, _A, _A)
 _EDIT = (_D, _Q, _A, _A)
 _CHANGE = (_D, _Q, _Q, _A)
 _UNSAID = (_D, _Q, _Q, _Q)
-_DIALS: Mapping[Dial, int] = MappingProxyType({d: i for i, d in enumerate(Dial)})
 
 
 @frozen
@@ -37,11 +35,9 @@ class Setting:
     target: str | None = None
 
 
-def _cell(effect: str, dial: Dial, known: Mapping[str, EffectClass]) -> Verdict:
-    found = known.get(effect)
-    if found is not None and not found.world_changing:
-        return _HARMLESS[_DIALS[dial]]
-    return (_EDIT if effect == "worktree.write" else _CHANGE)[_DIALS[dial]]
+def _cell(effect: str, dial: Dial, admitted: frozenset[str]) -> Verdict:
+    row = _HARMLESS if effect in admitted else _EDIT if effect == "worktree.write" else _CHANGE
+    return row[dial.rank]
 
 
 def _set(
@@ -69,7 +65,7 @@ def gate(
     found: CallEffects,
     dial: Dial,
     settings: Iterable[Setting] = (),
-    known: Mapping[str, EffectClass] = EFFECTS,
+    admitted: frozenset[str] = ADMITTED,
     askable: bool = True,
 ) -> Decision:
     """Judge a call that filter and guard let through; the strictest over its effects wins."""
@@ -77,10 +73,10 @@ def gate(
     cells: list[tuple[Verdict, Cause, str]] = []
     for effect in in_order(found.effects):
         verdict, cause = _set(
-            effect, _cell(effect, dial, known), dial, found.targets.get(effect, ()), settings
+            effect, _cell(effect, dial, admitted), dial, found.targets.get(effect, ()), settings
         )
         cells.append((verdict, cause, effect))
-    at = _DIALS[dial]
+    at = dial.rank
     if not shape.declared:
         cells.append((_UNSAID[at], Cause.UNDECLARED, ""))
     elif shape.tier > Tier.READ and not shape.effects:
@@ -90,7 +86,7 @@ def gate(
     verdict = max((v for v, _, _ in cells), default=Verdict.ALLOW)
     decisive = [(c, e) for v, c, e in cells if v is verdict]
     if verdict is Verdict.ALLOW and not any(c is Cause.SETTING for c, _ in decisive):
-        changing = [e for c, e in decisive if c is Cause.EFFECT and not _harmless(e, known)]
+        changing = [e for c, e in decisive if c is Cause.EFFECT and e not in admitted]
         if not changing and not found.opaque:
             return Decision(verdict, Layer.GATE, Cause.HARMLESS)
         cause = Cause.EFFECT if changing else Cause.UNREAD
@@ -104,7 +100,3 @@ def gate(
 
 
 _TELLING = (Cause.SETTING, Cause.UNDECLARED, Cause.NO_EFFECTS, Cause.UNREAD, Cause.EFFECT)
-
-
-def _harmless(effect: str, known: Mapping[str, EffectClass]) -> bool:
-    return effect in known and not known[effect].world_changing

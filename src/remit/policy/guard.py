@@ -25,7 +25,7 @@ def _deny(layer: Layer, cause: Cause, *detail: str) -> Decision:
 
 def admission(ceiling: Ceiling, shape: Shape) -> Decision | None:
     """Return the filter's refusal of every tool of a shape, None if a call of it may pass."""
-    if shape.tier > ceiling.tier:
+    if shape.tier.rank > ceiling.tier.rank:
         return _deny(Layer.FILTER, Cause.TIER, shape.tier.value)
     if not shape.declared:
         if ceiling.unknown is Unknown.REFUSE:

@@ -14,12 +14,14 @@ __all__ = ["PLACEHOLDERS", "fill", "unknown_placeholders"]
 #: What guidance and a nudge may name, as ``{{label}}``.
 PLACEHOLDERS = ("label", "noun", "verbs", "exit")
 
-_BRACES = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+# Without braces inside, so that no text takes longer than its length.
+_BRACES = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 def unknown_placeholders(text: str) -> tuple[str, ...]:
     """Return the names in double braces that mean nothing, in order."""
-    return tuple(name for name in _BRACES.findall(text) if name not in PLACEHOLDERS)
+    names = (name.strip() for name in _BRACES.findall(text))
+    return tuple(name for name in names if name not in PLACEHOLDERS)
 
 
 def fill(text: str, profile: Profile) -> str:
@@ -31,4 +33,4 @@ def fill(text: str, profile: Profile) -> str:
         "verbs": " or ".join(f"`{shown(v)}`" for v in brief.verbs) if brief else "",
         "exit": f"`{shown(brief.exit)}`" if brief and brief.exit else "",
     }
-    return _BRACES.sub(lambda m: values.get(m[1], m[0]), text)
+    return _BRACES.sub(lambda m: values.get(m[1].strip(), m[0]), text)

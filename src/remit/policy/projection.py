@@ -40,8 +40,10 @@ class Host:
     #: The sandbox backend that holds the mounts, None where nothing does.
     sandbox: str | None = None
     worktree: str | None = None
-    #: Paths that no tool may touch (design section 6), absolute.
+    #: Paths that no tool may change (design section 6), absolute; each protects all below it.
     protected: tuple[str, ...] = ()
+    #: Those of them that no tool may even read: the operator token, the database.
+    secret: tuple[str, ...] = ()
 
     @property
     def advisory(self) -> tuple[str, ...]:

@@ -1,0 +1,112 @@
+"""Ceilings: the ``[ceiling]`` table as a value, with every entry checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from remit.policy.ceiling import Ceiling, Lists
+from remit.policy.problems import InputError, Position
+from remit.policy.profile import Side
+from remit.policy.vocabulary import Posture, Tier, Unknown
+from remit.profiles.document import Document, Findings, Places, parse_toml
+from remit.profiles.positions import KeyPath
+from remit.profiles.shapes import CeilingFile, OverlayFile
+from remit.profiles.source import Source
+from remit.profiles.structure import quoted, structure
+from remit.profiles.terms import Terms, check_pattern, check_selector
+
+__all__ = ["ceiling_places", "parse_overlay", "read_ceiling"]
+
+_AT = ("ceiling",)
+_WRITE = "worktree.write"
+
+
+def read_ceiling(file: CeilingFile, terms: Terms, found: Findings) -> Ceiling:
+    """Return what a table states by itself; what cannot be meant is reported."""
+    refuse: set[str] = set()
+    for i, entry in enumerate(file.refuse):
+        effects = terms.effects(entry)
+        refuse |= effects
+        if not effects:
+            terms.unknown_effect(entry, (*_AT, "refuse", i), found, key=False)
+    if file.posture is Posture.READ_ONLY:
+        refuse.add(_WRITE)
+    elif file.posture is Posture.WRITABLE and _WRITE in refuse:
+        message = f"`posture` says writable and `refuse` refuses `{_WRITE}`: these are one fact"
+        hint = "keep the one that you mean"
+        found.report("contradiction", message, (*_AT, "posture"), hint, key=True)
+    for i, selector in enumerate(file.allow or ()):
+        check_selector(selector, (*_AT, "allow", i), found)
+    for i, selector in enumerate(file.deny):
+        check_selector(selector, (*_AT, "deny", i), found)
+    return Ceiling(
+        tier=Tier.EXECUTE if file.tier is None else file.tier,
+        refuse=refuse,
+        unknown=Unknown.ASK if file.unknown is None else file.unknown,
+        allow=frozenset() if file.allow is None else frozenset((frozenset(file.allow),)),
+        deny=file.deny,
+        limit=_limits(file.limit, terms, found) if file.limit else {},
+    )
+
+
+def _limits(
+    limit: Mapping[str, tuple[str, ...]], terms: Terms, found: Findings
+) -> Mapping[str, Lists]:
+    limits: dict[str, Lists] = {}
+    for entry, patterns in limit.items():
+        at = (*_AT, "limit", entry)
+        effects = terms.effects(entry)
+        if not effects:
+            terms.unknown_effect(entry, at, found, key=True)
+        for i, pattern in enumerate(patterns):
+            check_pattern(pattern, (*at, i), found)
+        if all(p.startswith("!") for p in patterns):
+            message = f"no target of `{quoted(entry)}` could match"
+            hint = "name what it may act on, or put it under `refuse`"
+            found.report("bad-pattern", message, at, hint)
+        for effect in sorted(effects):
+            if effect in limits:
+                message = f"another entry limits `{effect}` too"
+                found.report("contradiction", message, at, "give each class one limit", key=True)
+            limits[effect] = frozenset((frozenset(patterns),))
+    return limits
+
+
+def ceiling_places(document: Document, file: CeilingFile, terms: Terms) -> Places:
+    """Return the places of the facts of a ceiling, as `Side.where` names them.
+
+    Besides those, ``allow.<selector>`` is the place of one entry.
+    """
+
+    def places() -> Mapping[str, Position]:
+        given: dict[str, KeyPath] = {
+            key: (*_AT, key)
+            for key in ("tier", "posture", "unknown", "allow")
+            if getattr(file, key) is not None
+        }
+        for i, entry in enumerate(file.refuse):
+            for effect in terms.effects(entry):
+                given.setdefault(f"refuse.{effect}", (*_AT, "refuse", i))
+        if file.posture is Posture.READ_ONLY:
+            given.setdefault(f"refuse.{_WRITE}", (*_AT, "posture"))
+        for key, selectors in (("allow", file.allow or ()), ("deny", file.deny)):
+            for i, selector in enumerate(selectors):
+                given.setdefault(f"{key}.{selector}", (*_AT, key, i))
+        for entry in file.limit:
+            for effect in terms.effects(entry):
+                given.setdefault(f"limit.{effect}", (*_AT, "limit", entry))
+        return {fact: document.at(path, key=True) for fact, path in given.items()}
+
+    return Places(places)
+
+
+def parse_overlay(source: Source, terms: Terms | None = None, name: str = "overlay") -> Side:
+    """Return the side that a file with one ``[ceiling]`` states; raises `InputError`."""
+    terms = terms or Terms()
+    document = parse_toml(source)
+    file = structure(document, OverlayFile)
+    found = Findings(document)
+    ceiling = read_ceiling(file.ceiling, terms, found)
+    if found.problems:
+        raise InputError(found.problems)
+    return Side(name, ceiling, ceiling_places(document, file.ceiling, terms))
