@@ -14,6 +14,7 @@ from typing import IO
 from remit.harness.sandbox.box import box, choose
 from remit.harness.sandbox.process import start
 from remit.harness.sandbox.survey import survey
+from remit.harness.workspace import Workspace, protected
 from remit.policy.ceiling import Ceiling
 from remit.policy.problems import RemitError
 from remit.policy.vocabulary import Unknown
@@ -56,7 +57,15 @@ def main() -> None:
             job["worktree"],
             tuple(command),
             control=job["control"],
-            protected=job.get("protected", ()),
+            protected=protected(
+                Workspace(
+                    Path(job["environment"]["HOME"]),
+                    Path(job["environment"]["HOME"], ".config/remit"),
+                    Path(job["control"][1]).parent,
+                    job["control"][1],
+                ),
+                job["worktree"],
+            ),
             others=job.get("others", ()),
             scratch=job.get("scratch"),
             keep=job.get("keep", ()),

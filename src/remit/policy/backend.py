@@ -8,7 +8,10 @@ from attrs import field, frozen
 
 from remit.policy.mounts import Advisory, Mounts
 
-__all__ = ["Backend", "Found", "Launch"]
+__all__ = ["RESERVED", "Backend", "Found", "Launch"]
+
+#: Names of the built-in backends, and the word for a choice by rank.
+RESERVED = frozenset({"auto", "bubblewrap", "landlock", "none", "seatbelt"})
 
 
 @frozen

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 
 from remit.policy.ceiling import TOP, Ceiling, Lists
 from remit.policy.mounts import Access, Advisory, Cause, IfMissing, Mount, Mounts, Network, within
 from remit.policy.places import (
     HOME_SECRETS,
-    HOST_SETTINGS,
     KEPT_NAMES,
-    OWN_FOLDER,
     PRIVATE,
     SYSTEM_SECRETS,
     Ground,
@@ -70,7 +68,7 @@ def confine(ceiling: Ceiling, ground: Ground) -> Mounts:
     if "file.write_outside" not in ceiling.refuse | ceiling.limit.keys():
         mounts += [Mount(p, Access.WRITE, Cause.OPENED) for p in ground.writable]
     for path in (*ground.protected, *ground.installation):
-        mounts.append(Mount(path, Access.READ, Cause.PROTECTED, if_missing=IfMissing.HOLD))
+        mounts.append(Mount(path, Access.READ, Cause.PROTECTED, if_missing=_if_missing(path)))
     if ground.scratch:
         mounts.append(Mount(ground.scratch, Access.WRITE, Cause.SCRATCH))
     holds = _effects(ceiling, network, mounts, told)
@@ -93,6 +91,11 @@ def confine(ceiling: Ceiling, ground: Ground) -> Mounts:
         holds=holds,
         advisory=tuple(dict.fromkeys(told)),
     )
+
+
+def _if_missing(path: str) -> IfMissing:
+    in_git = basename(dirname(path)) == ".git"
+    return GIT_HELPERS.get(basename(path), IfMissing.HOLD) if in_git else IfMissing.HOLD
 
 
 def _network(ceiling: Ceiling, told: list[Advisory]) -> Network:
@@ -143,10 +146,6 @@ def _worktree(ceiling: Ceiling, ground: Ground, told: list[Advisory]) -> list[Mo
         *(
             Mount(normpath(join(root, p)), Access.READ, Cause.EXCLUDED, if_missing=IfMissing.HOLD)
             for p in sorted(excluded)
-        ),
-        *(
-            Mount(join(root, name), Access.READ, Cause.PROTECTED, if_missing=IfMissing.HOLD)
-            for name in (OWN_FOLDER, *HOST_SETTINGS)
         ),
     ]
     if "git.commit" in ceiling.refuse or writable != {"."}:

@@ -14,9 +14,7 @@ from remit.policy.vocabulary import words
 
 __all__ = [
     "HOME_SECRETS",
-    "HOST_SETTINGS",
     "KEPT_NAMES",
-    "OWN_FOLDER",
     "PRIVATE",
     "SYSTEM_SECRETS",
     "Ground",
@@ -50,14 +48,6 @@ SYSTEM_SECRETS = (
 #: Folders that are one's own inside: sockets of daemons and others' scratch lie there outside.
 PRIVATE = ("/tmp", "/var/tmp", "/run")
 
-#: In a worktree: settings by which agent hosts and editors run commands (design section 6).
-HOST_SETTINGS = (
-    ".claude", ".codex", ".gemini", ".cursor", ".opencode", "opencode.json", ".mcp.json",
-)  # fmt: skip
-
-#: In a worktree: what is remit's own, the plans folder among it.
-OWN_FOLDER = ".remit"
-
 #: Names of the environment that every command keeps; the rest is dropped.
 KEPT_NAMES = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM",
@@ -87,7 +77,8 @@ class Place:
 class Ground:
     """What a sandbox stands on: the places of one host for one space, as absolute real paths.
 
-    ``control`` holds the files of the operator alone: token and database. ``repository`` holds
+    ``control`` holds the files of the operator alone: token and database. ``protected`` holds what
+    is read-only under every ceiling. ``git`` is the repository data, ``repository`` holds
     folders of repository data outside the worktree that were verified to be this worktree's own.
     ``visible`` is what must be seen inside: the command's own installation, its interpreter.
     ``writable`` holds further folders that the operator opened. ``names`` are the names in the
