@@ -7,8 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers, which do not read the table; a test holds the two together
+    from remit.harness.engine import Engine as Engine
+    from remit.harness.natives import Answer as Answer
+    from remit.harness.session import Frame as Frame
+    from remit.harness.session import Run as Run
+    from remit.harness.session import Session as Session
+    from remit.harness.store import Store as Store
+    from remit.plugins.hookspecs import hookimpl as hookimpl
     from remit.policy.ceiling import Ceiling as Ceiling
     from remit.policy.ceiling import narrow as narrow
+    from remit.policy.compile import Compiled as Compiled
     from remit.policy.decision import Decision as Decision
     from remit.policy.problems import InputError as InputError
     from remit.policy.problems import Problem as Problem
@@ -16,6 +24,8 @@ if TYPE_CHECKING:  # for type checkers, which do not read the table; a test hold
     from remit.policy.problems import Severity as Severity
     from remit.policy.profile import Brief as Brief
     from remit.policy.profile import Profile as Profile
+    from remit.policy.projection import Host as Host
+    from remit.policy.projection import Judgement as Judgement
     from remit.policy.projection import Projection as Projection
     from remit.policy.tools import Call as Call
     from remit.policy.tools import CallEffects as CallEffects
@@ -33,28 +43,38 @@ if TYPE_CHECKING:  # for type checkers, which do not read the table; a test hold
 
 #: Each public name and the module it comes from.
 _HOMES: dict[str, str] = {
+    "Answer": "remit.harness.natives",
     "Brief": "remit.policy.profile",
     "Call": "remit.policy.tools",
     "CallEffects": "remit.policy.tools",
     "Catalog": "remit.policy.tools",
     "Ceiling": "remit.policy.ceiling",
+    "Compiled": "remit.policy.compile",
     "Decision": "remit.policy.decision",
     "Dial": "remit.policy.vocabulary",
     "EFFECTS": "remit.policy.vocabulary",
     "EffectClass": "remit.policy.vocabulary",
+    "Engine": "remit.harness.engine",
     "Facts": "remit.policy.tools",
+    "Frame": "remit.harness.session",
+    "Host": "remit.policy.projection",
     "InputError": "remit.policy.problems",
+    "Judgement": "remit.policy.projection",
     "Layer": "remit.policy.vocabulary",
     "Posture": "remit.policy.vocabulary",
     "Problem": "remit.policy.problems",
     "Profile": "remit.policy.profile",
     "Projection": "remit.policy.projection",
     "RemitError": "remit.policy.problems",
+    "Run": "remit.harness.session",
+    "Session": "remit.harness.session",
     "Severity": "remit.policy.problems",
+    "Store": "remit.harness.store",
     "Tier": "remit.policy.vocabulary",
     "Tool": "remit.policy.tools",
     "Unknown": "remit.policy.vocabulary",
     "Verdict": "remit.policy.vocabulary",
+    "hookimpl": "remit.plugins.hookspecs",
     "narrow": "remit.policy.ceiling",
 }
 

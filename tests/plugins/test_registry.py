@@ -88,6 +88,26 @@ class TestRegistration:
         assert "register_efects" in problem.message
         assert problem.hint.startswith("did you mean `register_effects`")
 
+    def test_a_hook_that_is_not_marked(self) -> None:
+        """A function named like a hook but not marked as one is an error: it would never run."""
+
+        def guard_action(call: Call) -> str:
+            return "no"
+
+        plugin = SimpleNamespace(guard_action=guard_action)
+        with pytest.raises(PluginError) as error:
+            load_plugins(extra={"acme": plugin})
+
+        (problem,) = error.value.problems
+        assert problem.code == "plugin-hook"
+        assert problem.message.startswith("plugin `acme` in `guard_action`: it is not marked")
+        assert "`@hookimpl`" in problem.hint
+
+    def test_a_plugin_without_hooks(self) -> None:
+        """A plugin that implements no hook is an error: its entry point names something else."""
+        with pytest.raises(PluginError, match="plugin `acme` implements no hook"):
+            load_plugins(extra={"acme": SimpleNamespace(guard=len)})
+
     def test_a_wrong_signature(self) -> None:
         """An argument that the hook does not have fails at registration and is named."""
 
@@ -110,6 +130,27 @@ class TestRegistration:
             load_plugins(extra={"acme": _plugin(register_profiles=register_profiles)})
 
         assert "OSError: no disk" in str(e.value)
+
+    @pytest.mark.parametrize(
+        ("hook", "made", "says"),
+        [
+            (
+                "register_catalogues",
+                ["acme.toml"],
+                "expected a file of a package, got `'acme.toml'`",
+            ),
+            ("register_profiles", [None], "expected a file of a package, got `None`"),
+            ("register_classifiers", ["look"], "expected functions by name, got"),
+            ("register_classifiers", {"look": 3}, "classifier `look` is no function"),
+            ("register_effects", ["acme.x"], "expected an effect class, got `'acme.x'`"),
+        ],
+    )
+    def test_a_wrong_value(self, hook: str, made: Any, says: str) -> None:
+        """What a hook returns is checked as it comes, and told with plugin and hook."""
+        with pytest.raises(PluginError, match=f"plugin `acme` in `{hook}`: ") as error:
+            load_plugins(extra={"acme": _plugin(**{hook: lambda: made})})
+
+        assert says in str(error.value)
 
     def test_all_problems_at_once(self) -> None:
         """Every wrong plugin is told of, not the first alone."""

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from remit.plugins.registry import Registry, Source, load_plugins
+from remit.plugins.registry import PluginError, Registry, Source, load_plugins
 from remit.policy.ceiling import Ceiling
 from remit.policy.compile import Compiled, compile_profile
 from remit.policy.escape import quoted
@@ -27,7 +27,7 @@ from remit.policy.vocabulary import EffectClass, admitted
 from remit.profiles.catalogs import native_catalog, parse_catalog
 from remit.profiles.library import Library
 from remit.profiles.source import Source as TextSource
-from remit.profiles.source import read_source
+from remit.profiles.source import decode, read_source
 
 __all__ = ["Engine"]
 
@@ -62,8 +62,9 @@ class Engine:
         """
         registry = load_plugins(plugins, extra or {})
         shipped, problems = _by_stem(registry)
+        problems += _foreign(shipped.values(), registry.effects)
         if problems:
-            raise InputError(problems)
+            raise PluginError(problems)
         bare = cls(registry, Library.load(), native_catalog(), shipped=shipped)
         own = bare.catalogs(catalogs)
         sources = [_text(s) for s in registry.profiles]
@@ -199,24 +200,72 @@ class Engine:
 def _text(source: Source) -> TextSource:
     """Return the text of a registered file, under the name by which problems call it."""
     label = "built-in" if source.built_in else f"plugin {source.plugin}"
-    text = source.file.read_text("utf-8")
-    return TextSource(text, f"{label}/{source.file.name}", source.built_in)
+    name = f"{label}/{source.file.name}"
+    try:
+        raw = source.file.read_bytes()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        message = f"plugin `{source.plugin}`: its `{source.file.name}` cannot be read: {why}"
+        raise PluginError(Problem("plugin-value", message, "mend the plugin")) from error
+    return TextSource(decode(raw, name), name, source.built_in)
+
+
+def _whose(source: Source) -> str:
+    return "remit" if source.built_in else source.plugin
+
+
+def _ours_first(files: Iterable[Source]) -> list[Source]:
+    """Put remit's own files before plugins', so that what is claimed twice is remit's."""
+    return sorted(files, key=lambda f: not f.built_in)
 
 
 def _by_stem(registry: Registry) -> tuple[dict[str, Source], list[Problem]]:
     """Return registered catalogues by name; two plugins may not bring the same one."""
     named: dict[str, Source] = {}
     problems = []
-    for source in registry.catalogues:
+    for source in _ours_first(registry.catalogues):
         name = source.file.name.removesuffix(".toml")
         other = named.setdefault(name, source)
         if other is not source:
             problems.append(
                 Problem(
                     "plugin-value",
-                    f"plugin `{source.plugin}` brings the catalogue `{name}` of `{other.plugin}`",
-                    "mend the plugin",
+                    f"plugin `{source.plugin}` in `register_catalogues`: the catalogue `{name}` "
+                    f"is `{_whose(other)}`'s",
+                    "give the file another name",
                     Position(str(source.file)),
                 )
             )
     return named, problems
+
+
+def _foreign(catalogues: Iterable[Source], known: Mapping[str, EffectClass]) -> list[Problem]:
+    """Say which plugins speak for a source that is not their own.
+
+    A source is the plugin's whose catalogue comes first, remit's before all: what another said of
+    the same tools would otherwise stand beside it, or in its place.
+    """
+    files = tuple(catalogues)
+    if all(f.built_in for f in files):
+        return []
+    owners: dict[str, Source] = {}
+    problems: list[Problem] = []
+    for file in _ours_first(files):
+        try:
+            catalog = parse_catalog(_text(file), known=known).require()
+        except RemitError as error:
+            problems.extend(error.problems)
+            continue
+        for source in dict.fromkeys(t.source for t in catalog.tools):
+            owner = owners.setdefault(source, file)
+            if owner.plugin != file.plugin:
+                problems.append(
+                    Problem(
+                        "plugin-value",
+                        f"plugin `{file.plugin}` in `register_catalogues`: the source `{source}` "
+                        f"is `{_whose(owner)}`'s",
+                        "a plugin speaks for sources of its own alone",
+                        Position(f"plugin {file.plugin}/{file.file.name}"),
+                    )
+                )
+    return problems

@@ -59,9 +59,11 @@ def read_token(path: Path) -> str:
     """Return the token; raise `TokenError` if it is missing, damaged or open to others."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as file:
-            found = os.fstat(fd)
-            raw = file.read(100)
+        try:
+            mode = os.fstat(fd).st_mode
+            raw = os.read(fd, 100) if stat.S_ISREG(mode) else b""
+        finally:
+            os.close(fd)
     except FileNotFoundError:
         raise TokenError(
             Problem(
@@ -70,7 +72,7 @@ def read_token(path: Path) -> str:
         ) from None
     except OSError as error:
         raise _failed(path, error) from error
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise TokenError(
             Problem(
                 "token-open",

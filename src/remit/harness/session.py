@@ -17,7 +17,7 @@ from attrs import frozen
 from remit.harness.engine import Engine
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since
 from remit.harness.store import ApprovalKind, ApprovalState, Space, Store, StoreConflict
-from remit.harness.touched import touched
+from remit.harness.touched import seen
 from remit.policy.digest import call_digest
 from remit.policy.escape import escape
 from remit.policy.projection import Host, Judgement, Projection
@@ -121,15 +121,9 @@ class Session:
         )
 
     def _seen(self, frame: Frame, call: Call) -> CallEffects | None:
-        """What a host sees of any call without a classifier: protected paths in its arguments."""
         tool = frame.projection.compiled.catalog.get(call.tool)
-        if tool is None or tool.native:
-            return None
-        reads = tool.declared and tool.classify is None and tool.effects <= self.engine.admitted
-        guarded = self.host.secret if reads else (*self.host.secret, *self.host.protected)
         bases = [p for p in (frame.space.worktree, str(Path.cwd())) if p]
-        paths, whole = touched(call.args, bases, guarded)
-        return None if whole and not paths else CallEffects(protected=paths, opaque=not whole)
+        return seen(call, tool, self.host, self.engine.admitted, bases)
 
     def _serve(self, frame: Frame, judged: Judgement, tool: Tool, now: datetime) -> Answer:
         desk = Desk(self.store, frame, self.conversation, now)

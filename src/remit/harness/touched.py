@@ -11,10 +11,29 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["touched"]
+from remit.policy.projection import Host
+from remit.policy.tools import Call, CallEffects, Tool
+
+__all__ = ["seen", "touched"]
 
 #: Bounds of what is looked at; past them a call is not looked through, so it is told as not seen.
 _TEXTS, _LENGTH = 2_000, 4_096
+
+
+def seen(
+    call: Call, tool: Tool | None, host: Host, admitted: frozenset[str], bases: Iterable[str]
+) -> CallEffects | None:
+    """Return what a host sees of any call without a classifier: protected paths in its arguments.
+
+    A tool that only has effects in ``admitted`` may name what is protected, but not what is secret.
+    """
+    if tool is None or tool.native:
+        return None
+    reads = tool.declared and tool.classify is None and tool.effects <= admitted
+    paths, whole = touched(
+        call.args, bases, host.secret if reads else (*host.secret, *host.protected)
+    )
+    return None if whole and not paths else CallEffects(protected=paths, opaque=not whole)
 
 
 def touched(

@@ -173,9 +173,25 @@ def _register(
     manager: pluggy.PluginManager, name: str, plugin: Any, problems: list[Problem]
 ) -> None:
     """Register one plugin; a wrong signature or a misspelled hook fails here, by name."""
+    for hook in _unmarked(manager, plugin):
+        problems.append(
+            Problem(
+                "plugin-hook",
+                f"plugin `{name}` in `{hook}`: it is not marked as a hook, so it would do nothing",
+                "put `@hookimpl` of `remit.plugins.hookspecs` above it",
+            )
+        )
     try:
         manager.register(plugin, name)
         manager.check_pending()
+        if not (manager.get_hookcallers(plugin) or _unmarked(manager, plugin)):
+            problems.append(
+                Problem(
+                    "plugin-hook",
+                    f"plugin `{name}` implements no hook",
+                    "its entry point is to name the module or object that has the hooks",
+                )
+            )
     except pluggy.PluginValidationError as error:
         hint = near(_unknown_hook(manager, plugin), _hooks())
         problems.append(Problem("plugin-hook", f"plugin `{name}`: {_one_line(str(error))}", hint))
@@ -187,6 +203,16 @@ def _register(
 
 def _hooks() -> list[str]:
     return [n for n in dir(hookspecs) if hasattr(getattr(hookspecs, n), "remit_spec")]
+
+
+def _unmarked(manager: pluggy.PluginManager, plugin: Any) -> list[str]:
+    """Return the functions that are named after a hook and are none: a guard that is not there."""
+    return [
+        name
+        for name in _hooks()
+        if callable(getattr(plugin, name, None))
+        and manager.parse_hookimpl_opts(plugin, name) is None
+    ]
 
 
 def _unknown_hook(manager: pluggy.PluginManager, plugin: Any) -> str:
@@ -225,15 +251,17 @@ class _Collector:
         classifiers: dict[str, Classifier] = {}
         classifier_of: dict[str, str] = {}
         for plugin, made in self._ask("register_classifiers"):
-            for name, function in dict(made).items():
-                if name in classifiers:
-                    self._wrong(
-                        plugin,
-                        "register_classifiers",
-                        f"classifier `{name}` is `{classifier_of[name]}`'s",
-                    )
-                    continue
-                classifiers[name], classifier_of[name] = function, plugin
+            hook = "register_classifiers"
+            if not isinstance(made, dict):
+                self._wrong(plugin, hook, f"expected functions by name, got `{made!r}`")
+                continue
+            for name, function in made.items():
+                if not callable(function):
+                    self._wrong(plugin, hook, f"classifier `{name}` is no function")
+                elif name in classifiers:
+                    self._wrong(plugin, hook, f"classifier `{name}` is `{classifier_of[name]}`'s")
+                else:
+                    classifiers[name], classifier_of[name] = function, plugin
         return Registry(
             plugins=tuple(sorted(n for n, _ in self.manager.list_name_plugin())),
             effects=MappingProxyType(effects),
@@ -282,7 +310,15 @@ class _Collector:
         return tuple(found[name] for name in sorted(found))
 
     def _files(self, hook: str) -> tuple[Source, ...]:
-        return tuple(Source(plugin, file) for plugin, made in self._ask(hook) for file in made)
+        """Return the files that a hook brings; what is no package resource is told."""
+        found = []
+        for plugin, made in self._ask(hook):
+            for file in made:
+                if isinstance(file, Traversable):
+                    found.append(Source(plugin, file))
+                else:
+                    self._wrong(plugin, hook, f"expected a file of a package, got `{file!r}`")
+        return tuple(found)
 
     def _functions(self, hook: str) -> list[tuple[str, Any]]:
         impls = getattr(self.manager.hook, hook).get_hookimpls()

@@ -36,7 +36,19 @@ def space(store: Store) -> str:
 
 
 @pytest.fixture
-def forked() -> Callable[[Callable[[], None]], int]:
+def fork() -> Callable[[], int]:
+    """Fork, whatever threads the runner has: those that spread tests have some, none of ours."""
+
+    def run() -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return os.fork()
+
+    return run
+
+
+@pytest.fixture
+def forked(fork: Callable[[], int]) -> Callable[[Callable[[], None]], int]:
     """Run something in a child that ends with it, and return how it ended.
 
     0 is well, 1 an exception, less than 0 the signal that killed it. A fork costs a hundredth of
@@ -44,10 +56,7 @@ def forked() -> Callable[[Callable[[], None]], int]:
     """
 
     def run(act: Callable[[], None]) -> int:
-        with warnings.catch_warnings():
-            # Runners that spread tests over processes have threads of their own; none is ours.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
+        child = fork()
         if child == 0:
             code = 1
             try:

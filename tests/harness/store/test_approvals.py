@@ -177,11 +177,12 @@ def test_an_unknown_approval_is_told_with_near_misses(
 ) -> None:
     """A mistyped id decides nothing."""
     id = ask().id
-    for act in (
+    acts: tuple[Callable[[str], object], ...] = (
         lambda wrong: store.approvals.get(wrong, now=now),
         lambda wrong: store.approvals.decide(wrong, True, by="operator", now=now),
         lambda wrong: store.approvals.use(wrong, now=now),
-    ):
+    )
+    for act in acts:
         with pytest.raises(InputError) as caught:
             act(f"{id}x")
         assert caught.value.problems[0].code == "unknown-approval"

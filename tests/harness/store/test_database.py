@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import peewee
 import pytest
@@ -230,9 +231,10 @@ def test_a_closed_store_can_be_closed_again(path: Path, now: datetime) -> None:
 def test_every_read_of_a_mode_is_one_statement(store: Store, space: str) -> None:
     """A hot read costs one look-up by key, so it stays near that of raw sqlite3."""
     said: list[str] = []
-    store._database.peewee.connection().set_trace_callback(said.append)
+    connect: Any = store._database.peewee.connection
+    connect().set_trace_callback(said.append)
     store.spaces.get(space)
-    store._database.peewee.connection().set_trace_callback(None)
+    connect().set_trace_callback(None)
     assert len(said) == 1
     plan = store._database.row(f"EXPLAIN QUERY PLAN {said[0]}")
     assert "SEARCH space USING INDEX" in plan[-1]

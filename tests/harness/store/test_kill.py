@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import frozen
@@ -73,7 +74,8 @@ def use(store: Store) -> None:
         store.approvals.use(newest(store), now=NOW)
     except StoreConflict as error:
         # Used before it was killed: told as such, and what it allowed is not done again.
-        assert error.now.state is ApprovalState.USED
+        there = error.now
+        assert there.state is ApprovalState.USED
 
 
 def expire(store: Store) -> None:
@@ -137,7 +139,7 @@ WATCHED = ("mkdir", "open", "fsync", "pwrite", "link", "unlink")
 
 @contextmanager
 def watched(store: Store, steps: Steps) -> Iterator[None]:
-    """Report each SQL statement and each system call on the anchor and the plan file."""
+    """Report each SQL statement and each change that is made to the anchor and the plan file."""
 
     class Watched:
         def __getattr__(self, name: str) -> object:
@@ -145,15 +147,16 @@ def watched(store: Store, steps: Steps) -> Iterator[None]:
             if name not in WATCHED:
                 return there
 
-            def call(*args: object, **kwargs: object) -> object:
-                steps.step(f"os.{name}")
-                done = there(*args, **kwargs)
-                steps.step(f"after os.{name}")
-                return done
+            def call(*args: Any, **kwargs: Any) -> object:
+                # Opening what is there changes nothing, so a kill there is one at the next step.
+                if name != "open" or args[1] & os.O_CREAT:
+                    steps.step(f"os.{name}")
+                return there(*args, **kwargs)
 
             return call
 
-    connection: sqlite3.Connection = store._database.peewee.connection()
+    connect: Any = store._database.peewee.connection
+    connection: sqlite3.Connection = connect()
     connection.set_trace_callback(lambda sql: steps.step(sql.split()[0]))
     modules = (anchor_module, plan_file_module)
     for module in modules:
@@ -230,3 +233,34 @@ def test_a_killed_writer_loses_nothing_and_repeats_nothing(
             break
     # BEGIN, a look at the head, an insert, COMMIT, and the anchor's steps at the least.
     assert at > 10
+
+
+def test_a_killed_maker_leaves_what_a_second_one_finishes(
+    tmp_path: Path, forked: Callable[[Callable[[], None]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any statement of the making, a database is made whole by making it again."""
+    connect: Any = sqlite3.connect
+
+    for at in itertools.count():
+        path = tmp_path / str(at) / "remit.db"
+        steps = Steps(kill_at=at)
+
+        def traced(*args: Any, steps: Steps = steps, **kwargs: Any) -> sqlite3.Connection:
+            connection: sqlite3.Connection = connect(*args, **kwargs)
+            connection.set_trace_callback(lambda sql: steps.step(sql.split()[0]))
+            return connection
+
+        def make(path: Path = path) -> None:
+            Store.open(path, create=NOW).close()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sqlite3, "connect", traced)
+            ended = forked(make)
+        assert ended in (0, -signal.SIGKILL), f"step {at} ended with {ended}"
+        with Store.open(path, create=NOW) as store:
+            assert counted(store) == {"workspace.made": 1}
+            assert store.log.verify().ok
+            assert store.log.rebuild().equal
+        if ended == 0:
+            break
+    assert at > 20

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -130,11 +131,10 @@ def _holds(folder: int, name: str, data: bytes) -> bool:
         )
     except FileNotFoundError:
         return False
-    with open(fd, "rb") as file:
-        try:
-            there = file.read(len(data) + 1)
-        except IsADirectoryError:
-            there = None
-    if there != data:
+    try:
+        same = stat.S_ISREG(os.fstat(fd).st_mode) and os.read(fd, len(data) + 1) == data
+    finally:
+        os.close(fd)
+    if not same:
         raise FileExistsError(errno.EEXIST, "exists", name)
     return True
