@@ -31,6 +31,8 @@ _COMMANDS: Mapping[str, str] = {
     "approvals": "approvals:approvals",
     "plans": "plans:plans",
     "log": "log:log",
+    "sandbox": "sandbox:sandbox",
+    "exec": "sandbox:execute",
     "gateway": "gateway:gateway",
     "demo": "demo:demo",
     "doctor": "doctor:doctor",

@@ -54,7 +54,9 @@ def run(command: click.Command, args: Sequence[str]) -> int:
 
 def _of_machine(error: RemitError) -> bool:
     # By name, so that a command without a database imports none.
-    return any(c.__name__ in ("StoreError", "MachineError") for c in type(error).__mro__)
+    return any(
+        c.__name__ in ("StoreError", "MachineError", "SandboxError") for c in type(error).__mro__
+    )
 
 
 def _told(problem: Problem, code: int) -> int:

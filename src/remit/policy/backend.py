@@ -59,3 +59,5 @@ class Backend:
     chosen: bool = True
     #: Does it hold the mounts at all; one that does not leaves them advisory.
     holds: bool = True
+    #: Has it namespaces: private folders, and a session, so no terminal, of the command's own.
+    namespaces: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
 from remit.harness.sandbox.landlock import LANDLOCK
@@ -19,9 +19,9 @@ from remit.harness.sandbox.survey import places
 from remit.policy.backend import Backend, Launch
 from remit.policy.ceiling import Ceiling
 from remit.policy.confine import confine
-from remit.policy.mounts import Access, Advisory, Mounts, within
+from remit.policy.mounts import Access, Advisory, Mounts
 from remit.policy.places import Ground
-from remit.policy.problems import Problem, RemitError, near
+from remit.policy.problems import InputError, Problem, RemitError, near
 
 __all__ = ["AUTO", "BUILT_IN", "Box", "SandboxError", "box", "choose"]
 
@@ -68,7 +68,7 @@ def choose(name: str = AUTO, further: Iterable[Backend] = ()) -> Backend:
         named = known.get(name)
         if named is None:
             hint = near(name, known) or f"known: {', '.join(f'`{k}`' for k in sorted(known))}"
-            raise SandboxError(Problem("sandbox-unknown", f"no sandbox is called `{name}`", hint))
+            raise InputError(Problem("sandbox-unknown", f"no sandbox is called `{name}`", hint))
         found = named.probe()
         if not found.works:
             raise SandboxError(
@@ -125,13 +125,3 @@ def box(
 def inside(mounts: Mounts, path: str) -> bool:
     """Say whether a real path is seen by a command."""
     return mounts.at(path) not in (Access.HIDDEN, Access.PRIVATE)
-
-
-def in_worktree(mounts: Mounts, path: str) -> bool:
-    """Say whether a real path is the worktree or lies in it."""
-    return mounts.worktree is not None and within(path, mounts.worktree)
-
-
-def without_backend(found: Box) -> Box:
-    """Return the same box with nothing that holds it, for whoever asked for that outright."""
-    return evolve(found, backend=NONE)

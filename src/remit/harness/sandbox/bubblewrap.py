@@ -155,4 +155,4 @@ def _probe() -> Found:
     return Found(True, version)
 
 
-BUBBLEWRAP = Backend(_NAME, _launch, _lacks, _probe, rank=10)
+BUBBLEWRAP = Backend(_NAME, _launch, _lacks, _probe, rank=10, namespaces=True)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -71,12 +72,11 @@ class Running:
 
     def stop(self) -> None:
         """End it and all that it started, at once."""
-        if self.popen.poll() is None:
-            # With namespaces the starter's death is everyone's; without, the group's must do.
-            if self._status is None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self.popen.pid, signal.SIGKILL)
-            self.popen.kill()
+        # With namespaces the starter's death is everyone's; without, the group's must do.
+        if self._status is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.kill()
         self.popen.wait()
 
     def close(self) -> None:
@@ -150,6 +150,9 @@ def _spawn(
     stderr: int | IO[Any] | None,
     prepare: Callable[[], None] | None,
 ) -> Running:
+    for number, stream in enumerate((stdin, stdout, stderr)):
+        if stream is None:
+            _check(number)
     numbers: dict[str, int] = {}
     status = None
     try:
@@ -179,6 +182,20 @@ def _spawn(
         for fd in numbers.values():
             os.close(fd)
     return Running(popen, status)
+
+
+def _check(number: int) -> None:
+    """Refuse a folder or a disk as a standard stream: both lead out of any sandbox."""
+    with suppress(OSError):
+        mode = os.fstat(number).st_mode
+        if stat.S_ISDIR(mode) or stat.S_ISBLK(mode):
+            raise SandboxError(
+                Problem(
+                    "sandbox-stream",
+                    f"descriptor {number} is a folder or a disk, which leads out of the sandbox",
+                    "give it a file, a pipe or a terminal",
+                )
+            )
 
 
 def _feed(name: str, data: bytes) -> int:

@@ -8,12 +8,14 @@ import stat
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import remit
+from remit.harness.workspace import Workspace, protected
 from remit.policy.mounts import Mounts
 from remit.policy.places import Ground, Kind, Place
 
-__all__ = ["installation_of", "places", "repository_of", "survey"]
+__all__ = ["ground", "installation_of", "places", "repository_of", "survey"]
 
 _SHEBANG = 256
 
@@ -58,6 +60,32 @@ def survey(
         writable=tuple(map(os.path.realpath, writable)),
         names=environment.keys(),
         keep=keep,
+    )
+
+
+def ground(
+    workspace: Workspace,
+    worktree: str | os.PathLike[str] | None,
+    command: tuple[str, ...] = (),
+    environment: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Ground:
+    """Survey for a workspace: its operator's files are hidden, what it protects is read-only.
+
+    ``more`` is what `survey` takes besides. The command is the operator's, never a model's: where
+    it is installed is shown.
+    """
+    root = os.path.realpath(worktree) if worktree is not None else None
+    files = [str(workspace.token_file)]
+    if "://" not in workspace.db:
+        files += [workspace.db + suffix for suffix in ("", "-wal", "-shm", "-journal", ".anchor")]
+    return survey(
+        worktree,
+        command,
+        environment,
+        control=files,
+        protected=protected(workspace, root),
+        **more,
     )
 
 
