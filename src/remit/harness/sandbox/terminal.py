@@ -148,7 +148,8 @@ def _resize(master: int) -> None:
 @contextmanager
 def _raw() -> Iterator[None]:
     before = termios.tcgetattr(0)
-    tty.setraw(0)
+    # Keys that were typed ahead are not thrown away.
+    tty.setraw(0, termios.TCSANOW)
     try:
         yield
     finally:
