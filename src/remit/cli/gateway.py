@@ -15,10 +15,8 @@ from remit.policy.problems import InputError, Problem, near
 
 __all__ = ["gateway"]
 
-_OURS = ("REMIT_DB", "REMIT_HOME")
 
-
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command()
 @click.option("--space", "space", required=True, metavar="ID", help="The space whose mode holds.")
 @click.option(
     "--server", metavar="NAME=CATALOG",
@@ -35,7 +33,7 @@ def gateway(
 ) -> int:
     """Serve MCP on standard input and output, in front of the server that CMD starts.
 
-    Its client is an agent's, so REMIT_DB and REMIT_HOME are not heeded: say --db and --config.
+    Its client is an agent's, so no variable of the environment is heeded: say --db and --config.
     """
     if importlib.util.find_spec("mcp") is None:
         raise MachineError(
@@ -52,8 +50,8 @@ def gateway(
     from remit.harness.gateway.run import run_gateway
     from remit.harness.workspace import protected
 
-    environ = {k: v for k, v in place.environ.items() if k not in _OURS}
-    place = evolve(place, environ=environ)
+    # Whoever started the client could lead us elsewhere by its environment, HOME included.
+    place = evolve(place, environ={})
     note("remit gateway: no sandbox holds the server; its own doings are judged by its calls alone")
     with place.store() as store:
         worktree = store.spaces.get(space).worktree

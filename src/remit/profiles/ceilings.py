@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from remit.policy.ceiling import Ceiling, Lists
 from remit.policy.problems import InputError, Position
@@ -13,9 +13,9 @@ from remit.profiles.positions import KeyPath
 from remit.profiles.shapes import CeilingFile, OverlayFile
 from remit.profiles.source import Source
 from remit.profiles.structure import quoted, structure
-from remit.profiles.terms import Terms, check_pattern, check_selector
+from remit.profiles.terms import Fault, Terms, pattern_fault, selector_fault
 
-__all__ = ["ceiling_places", "parse_overlay", "read_ceiling"]
+__all__ = ["CeilingPlaces", "parse_overlay", "read_ceiling"]
 
 _AT = ("ceiling",)
 _WRITE = "worktree.write"
@@ -23,22 +23,20 @@ _WRITE = "worktree.write"
 
 def read_ceiling(file: CeilingFile, terms: Terms, found: Findings) -> Ceiling:
     """Return what a table states by itself; what cannot be meant is reported."""
-    refuse: set[str] = set()
+    refuse = frozenset[str]().union(*map(terms.effects, file.refuse))
     for i, entry in enumerate(file.refuse):
-        effects = terms.effects(entry)
-        refuse |= effects
-        if not effects:
+        if not terms.effects(entry):
             terms.unknown_effect(entry, (*_AT, "refuse", i), found, key=False)
     if file.posture is Posture.READ_ONLY:
-        refuse.add(_WRITE)
+        refuse |= {_WRITE}
     elif file.posture is Posture.WRITABLE and _WRITE in refuse:
         message = f"`posture` says writable and `refuse` refuses `{_WRITE}`: these are one fact"
         hint = "keep the one that you mean"
         found.report("contradiction", message, (*_AT, "posture"), hint, key=True)
-    for i, selector in enumerate(file.allow or ()):
-        check_selector(selector, (*_AT, "allow", i), found)
-    for i, selector in enumerate(file.deny):
-        check_selector(selector, (*_AT, "deny", i), found)
+    if file.allow:
+        _check(file.allow, selector_fault, (*_AT, "allow"), found)
+    if file.deny:
+        _check(file.deny, selector_fault, (*_AT, "deny"), found)
     return Ceiling(
         tier=Tier.EXECUTE if file.tier is None else file.tier,
         refuse=refuse,
@@ -47,6 +45,19 @@ def read_ceiling(file: CeilingFile, terms: Terms, found: Findings) -> Ceiling:
         deny=file.deny,
         limit=_limits(file.limit, terms, found) if file.limit else {},
     )
+
+
+def _check(
+    entries: tuple[str, ...],
+    fault: Callable[[str], Fault | None],
+    path: KeyPath,
+    found: Findings,
+) -> None:
+    for i, entry in enumerate(entries):
+        wrong = fault(entry)
+        if wrong is not None:
+            code, message, hint = wrong
+            found.report(code, message, (*path, i), hint)
 
 
 def _limits(
@@ -58,8 +69,7 @@ def _limits(
         effects = terms.effects(entry)
         if not effects:
             terms.unknown_effect(entry, at, found, key=True)
-        for i, pattern in enumerate(patterns):
-            check_pattern(pattern, (*at, i), found)
+        _check(patterns, pattern_fault, at, found)
         if all(p.startswith("!") for p in patterns):
             message = f"no target of `{quoted(entry)}` could match"
             hint = "name what it may act on, or put it under `refuse`"
@@ -72,20 +82,28 @@ def _limits(
     return limits
 
 
-def ceiling_places(document: Document, file: CeilingFile, terms: Terms) -> Places:
-    """Return the places of the facts of a ceiling, as `Side.where` names them.
+class CeilingPlaces(Places):
+    """The places of the facts of a ceiling, as `Side.where` names them.
 
-    Besides those, ``allow.<selector>`` is the place of one entry.
+    Besides those, ``posture`` has one, and ``allow.<selector>`` is that of one entry.
     """
 
-    def places() -> Mapping[str, Position]:
+    __slots__ = ("_document", "_file", "_terms")
+
+    def __init__(self, document: Document, file: CeilingFile, terms: Terms) -> None:
+        super().__init__()
+        self._document, self._file, self._terms = document, file, terms
+
+    def look(self) -> Mapping[str, Position]:
+        """Find them all."""
+        file, effects = self._file, self._terms.effects
         given: dict[str, KeyPath] = {
             key: (*_AT, key)
             for key in ("tier", "posture", "unknown", "allow")
             if getattr(file, key) is not None
         }
         for i, entry in enumerate(file.refuse):
-            for effect in terms.effects(entry):
+            for effect in effects(entry):
                 given.setdefault(f"refuse.{effect}", (*_AT, "refuse", i))
         if file.posture is Posture.READ_ONLY:
             given.setdefault(f"refuse.{_WRITE}", (*_AT, "posture"))
@@ -93,11 +111,9 @@ def ceiling_places(document: Document, file: CeilingFile, terms: Terms) -> Place
             for i, selector in enumerate(selectors):
                 given.setdefault(f"{key}.{selector}", (*_AT, key, i))
         for entry in file.limit:
-            for effect in terms.effects(entry):
+            for effect in effects(entry):
                 given.setdefault(f"limit.{effect}", (*_AT, "limit", entry))
-        return {fact: document.at(path, key=True) for fact, path in given.items()}
-
-    return Places(places)
+        return {fact: self._document.at(path, key=True) for fact, path in given.items()}
 
 
 def parse_overlay(source: Source, terms: Terms | None = None, name: str = "overlay") -> Side:
@@ -109,4 +125,4 @@ def parse_overlay(source: Source, terms: Terms | None = None, name: str = "overl
     ceiling = read_ceiling(file.ceiling, terms, found)
     if found.problems:
         raise InputError(found.problems)
-    return Side(name, ceiling, ceiling_places(document, file.ceiling, terms))
+    return Side(name, ceiling, CeilingPlaces(document, file.ceiling, terms))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -82,20 +82,20 @@ class Findings:
 
 
 class Places(Mapping[str, Position]):
-    """Places of facts by name, looked up when one is asked for.
+    """Places of facts by name, looked for when one is asked for: most profiles are never asked."""
 
-    Each part is called once, on first use; of a fact in several parts the last one counts.
-    """
+    __slots__ = ("_found",)
 
-    __slots__ = ("_found", "_parts")
-
-    def __init__(self, *parts: Callable[[], Mapping[str, Position]]) -> None:
-        self._parts = parts
+    def __init__(self) -> None:
         self._found: Mapping[str, Position] | None = None
+
+    def look(self) -> Mapping[str, Position]:
+        """Find them all."""
+        raise NotImplementedError
 
     def _all(self) -> Mapping[str, Position]:
         if self._found is None:
-            self._found = {f: at for part in self._parts for f, at in part().items()}
+            self._found = self.look()
         return self._found
 
     def __getitem__(self, fact: str) -> Position:
@@ -108,7 +108,7 @@ class Places(Mapping[str, Position]):
         return len(self._all())
 
     def __repr__(self) -> str:
-        return f"Places({dict(self)!r})"
+        return f"{type(self).__name__}({dict(self)!r})"
 
 
 def parse_toml(source: Source) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from attrs import evolve
 
@@ -10,11 +10,11 @@ from remit.policy.problems import Position, Problem, Severity, near
 from remit.policy.profile import Brief, Profile, Side, shown
 from remit.policy.tools import Catalog
 from remit.policy.vocabulary import Posture, Unknown
-from remit.profiles.ceilings import ceiling_places
+from remit.profiles.ceilings import CeilingPlaces
 from remit.profiles.declaration import Declaration
 from remit.profiles.document import Document, Findings, Places
 from remit.profiles.names import ALIASES
-from remit.profiles.positions import KeyPath
+from remit.profiles.positions import KeyPath, key_path
 from remit.profiles.shapes import CeilingFile, ProfileFile
 from remit.profiles.structure import quoted
 from remit.profiles.terms import Terms
@@ -42,7 +42,7 @@ def inherit(
     found = Findings(document)
     own = declaration.brief and _led(declaration.brief, names, found)
     inherited = parent.brief if parent else None
-    side = Side(file.name, declaration.ceiling, ceiling_places(document, file.ceiling, terms))
+    side = Side(file.name, declaration.ceiling, CeilingPlaces(document, file.ceiling, terms))
     profile = Profile(
         name=file.name,
         label=declaration.label,
@@ -53,7 +53,7 @@ def inherit(
         own_brief=own,
         brief=inherited if own is None else own,
         examples=declaration.examples,
-        where=_places(document, parent),
+        where=_ProfilePlaces(document, parent),
         origin="built-in" if declaration.source.built_in else declaration.source.file,
     )
     if parent is not None:
@@ -71,6 +71,9 @@ def inherit(
 def _led(brief: Brief, names: Collection[str], found: Findings) -> Brief:
     """Return a brief whose modes are known ones, old names put into ours."""
 
+    if brief.exit_to in names and all(child in names for child in brief.children):
+        return brief
+
     def known(name: str, path: KeyPath) -> str:
         name = ALIASES.get(name, name)
         if name not in names:
@@ -80,44 +83,46 @@ def _led(brief: Brief, names: Collection[str], found: Findings) -> Brief:
 
     exit_to = known(brief.exit_to, ("brief", "exit_to"))
     children = tuple(known(c, ("brief", "children", i)) for i, c in enumerate(brief.children))
-    if exit_to == brief.exit_to and children == brief.children:
-        return brief
     return evolve(brief, exit_to=exit_to, children=children)
 
 
-def _places(document: Document, parent: Profile | None) -> Places:
-    """Return the places of what a profile states besides its ceiling, or has for its brief."""
-    data = document.data
+class _ProfilePlaces(Places):
+    """The places of what a profile states besides its ceiling, or has for its brief."""
 
-    def inherited() -> dict[str, Position]:
-        where = parent.where if parent and "brief" not in data else {}
-        return {fact: at for fact, at in where.items() if fact.split(".")[0] == "brief"}
+    __slots__ = ("_document", "_parent")
 
-    def own() -> dict[str, Position]:
-        paths: dict[str, KeyPath] = {key: (key,) for key in data if key != "example"}
-        paths |= {f"example[{i}]": ("example", i) for i in range(len(data.get("example", ())))}
-        paths |= {f"brief.{key}": ("brief", key) for key in data.get("brief", ())}
-        return {fact: document.at(path, key=True) for fact, path in paths.items()}
+    def __init__(self, document: Document, parent: Profile | None) -> None:
+        super().__init__()
+        self._document, self._parent = document, parent
 
-    return Places(inherited, own)
+    def look(self) -> Mapping[str, Position]:
+        """Find them all: keys, ``brief.<key>``, ``example[<n>]``."""
+        document = self._document
+        facts: dict[str, Position] = {}
+        for path in document.located.spots:
+            deep = len(path) == 2 and path[0] in ("brief", "example")
+            if len(path) == 1 or deep:
+                facts[key_path(path)] = document.at(path, key=True)
+        if self._parent is not None and "brief" not in facts:
+            where = self._parent.where
+            facts |= {f: where[f] for f in where if f.partition(".")[0] == "brief"}
+        return facts
 
 
 def _check_widening(file: CeilingFile, parent: Profile, found: Findings) -> None:
     """Report each key that tries to widen; a meet would ignore it without a word."""
     above = parent.ceiling
-    tried = {
-        "tier": file.tier is not None and file.tier > above.tier,
-        "unknown": file.unknown is Unknown.ASK and above.unknown is Unknown.REFUSE,
-        "posture": file.posture is Posture.WRITABLE and above.posture is Posture.READ_ONLY,
-    }
-    for key, wider in tried.items():
-        if wider:
-            message = (
-                f"`{key}` says `{getattr(file, key)}`, "
-                f"its parent `{parent.name}` holds it to `{getattr(above, key)}`"
-            )
-            hint = "a mode only narrows its parent: leave the key out, or extend another mode"
-            found.report("widens-parent", message, ("ceiling", key), hint)
+    tried: list[tuple[str, str, str]] = []
+    if file.tier is not None and file.tier.rank > above.tier.rank:
+        tried.append(("tier", file.tier, above.tier))
+    if file.unknown is Unknown.ASK and above.unknown is Unknown.REFUSE:
+        tried.append(("unknown", file.unknown, above.unknown))
+    if file.posture is Posture.WRITABLE and above.posture is Posture.READ_ONLY:
+        tried.append(("posture", file.posture, above.posture))
+    for key, wanted, held in tried:
+        message = f"`{key}` says `{wanted}`, its parent `{parent.name}` holds it to `{held}`"
+        hint = "a mode only narrows its parent: leave the key out, or extend another mode"
+        found.report("widens-parent", message, ("ceiling", key), hint)
 
 
 def _check_denied(profile: Profile, file: ProfileFile, tools: Catalog, found: Findings) -> None:

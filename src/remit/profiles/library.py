@@ -56,10 +56,8 @@ class Library:
         """
         terms = Terms(known, native_catalog() if tools is None else tools)
         given = tuple(sources)
-        ours = tuple(s for s in given if s.built_in) or built_in_sources()
-        own = tuple(s for s in given if not s.built_in)
-        first = sorted((declare(s, terms) for s in ours), key=_listing)
-        declared = (*first, *(declare(s, terms) for s in own))
+        ours = () if any(s.built_in for s in given) else built_in_sources()
+        declared = tuple(sorted(declare(*ours, *given, terms=terms), key=_listing))
         return cls(terms, declared, resolve(declared, terms, {}))
 
     def replace(self, source: Source) -> Library:
@@ -67,7 +65,7 @@ class Library:
 
         Costs that file and what extends it, unless a name comes or goes.
         """
-        new = declare(source, self.terms)
+        (new,) = declare(source, terms=self.terms)
         files = [d.source.file for d in self.declarations]
         declared = list(self.declarations)
         if source.file not in files:
@@ -147,13 +145,13 @@ class Library:
 
     def examine(self, source: Source) -> Entry:
         """Return what a text declares, with all that is wrong with it; never raises."""
-        if source.built_in or declare(source, self.terms).name not in RESERVED:
-            return self._alone(declare(source, self.terms))
-        ours = self._by_name.get(self.examine(evolve(source, built_in=True)).name)
-        as_ours = self._alone(declare(evolve(source, built_in=True), self.terms))
-        if ours and as_ours.profile and as_ours.profile == ours.profile:
-            return ours
-        return self._alone(declare(source, self.terms))
+        (declared,) = declare(source, terms=self.terms)
+        if not source.built_in and declared.name in RESERVED:
+            (as_ours,) = declare(evolve(source, built_in=True), terms=self.terms)
+            ours, same = self._by_name.get(declared.name), self._alone(as_ours)
+            if ours and same.profile and same.profile == ours.profile:
+                return ours
+        return self._alone(declared)
 
     def _alone(self, declaration: Declaration) -> Entry:
         """Resolve a declaration as if it were the only one of its name."""
@@ -173,6 +171,6 @@ def _usable(entry: Entry) -> Profile:
 
 
 def _listing(declaration: Declaration) -> int:
-    """Return where a built-in profile is listed."""
-    known = declaration.name in BUILT_IN
-    return BUILT_IN.index(declaration.name) if known else len(BUILT_IN)
+    """Return where a profile is listed: ours first, then the others as they came."""
+    ours = declaration.source.built_in and declaration.name in BUILT_IN
+    return BUILT_IN.index(declaration.name) if ours else len(BUILT_IN)

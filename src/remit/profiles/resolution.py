@@ -136,7 +136,7 @@ def _entry(
     profile: Profile | None = None,
 ) -> Entry:
     found = (*declaration.problems, *problems)
-    if any(p.severity is Severity.ERROR for p in found):
+    if found and any(p.severity is Severity.ERROR for p in found):
         profile = None
     return Entry(
         declaration.name,

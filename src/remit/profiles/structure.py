@@ -9,6 +9,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import cache
+from types import UnionType
 from typing import Any, TypeVar
 
 import attrs
@@ -28,6 +30,7 @@ from remit.profiles.positions import KeyPath
 __all__ = ["Misshapen", "described", "quoted", "structure"]
 
 T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
 
 
 class _Wrong(Exception):
@@ -44,7 +47,7 @@ def structure(document: Document, shape: type[T], path: KeyPath = ()) -> T:
     for part in path:
         value = value[part]
     try:
-        return _converter.structure(value, shape)
+        return _hook(shape)(value, shape)  # type: ignore[no-any-return,arg-type]
     except Exception as error:
         found = tuple(_problems(error, path))
     raise Misshapen(
@@ -145,20 +148,23 @@ def _word(value: Any, words: type[StrEnum]) -> StrEnum:
     raise _Wrong("unknown-value", f"{wanted}, got `{quoted(value)}`", hint)
 
 
+_STR = frozenset((str,))
+
+
 def _texts(value: Any, _: Any) -> tuple[str, ...]:
-    if type(value) is list and all(type(v) is str for v in value):
+    if type(value) is list and _STR.issuperset(map(type, value)):
         return tuple(value)
     return tuple(_list(value, _text, str))
 
 
-def _list(value: Any, inner: Callable[[Any, Any], Any], of: Any) -> list[Any]:
+def _list(value: Any, inner: Hook, of: Any) -> list[Any]:
     if type(value) is not list:
         hint = f'write it as a list: `["{value}"]`' if type(value) is str else ""
         raise _Wrong("wrong-type", f"expected a list, got {described(value)}", hint)
     return _each(enumerate(value), inner, of)
 
 
-def _each(items: Any, inner: Callable[[Any, Any], Any], of: Any) -> list[Any]:
+def _each(items: Any, inner: Hook, of: Any) -> list[Any]:
     done, wrong = [], []
     for index, item in items:
         try:
@@ -171,12 +177,17 @@ def _each(items: Any, inner: Callable[[Any, Any], Any], of: Any) -> list[Any]:
     return done
 
 
-def _lists(converter: Converter) -> Callable[[Any, Any], tuple[Any, ...]]:
-    def lists(value: Any, shape: Any) -> tuple[Any, ...]:
+def _lists(converter: Converter) -> Callable[[Any], Hook]:
+    def make(shape: Any) -> Hook:
         of = shape.__args__[0]
-        return tuple(_list(value, converter.structure, of))
+        inner = converter.get_structure_hook(of)
 
-    return lists
+        def lists(value: Any, _: Any) -> tuple[Any, ...]:
+            return tuple(_list(value, inner, of))
+
+        return lists
+
+    return make
 
 
 def _table(value: Any) -> dict[str, Any]:
@@ -186,18 +197,35 @@ def _table(value: Any) -> dict[str, Any]:
     return value
 
 
-def _tables(converter: Converter) -> Callable[[Any, Any], dict[str, Any]]:
-    def tables(value: Any, shape: Any) -> dict[str, Any]:
-        table, of = _table(value), shape.__args__[1]
+def _tables(converter: Converter) -> Callable[[Any], Hook]:
+    def make(shape: Any) -> Hook:
+        of = shape.__args__[1]
         if of is Any:
-            return table
-        return dict(zip(table, _each(table.items(), converter.structure, of), strict=True))
+            return lambda value, _: _table(value)
+        inner = converter.get_structure_hook(of)
 
-    return tables
+        def tables(value: Any, _: Any) -> dict[str, Any]:
+            table = _table(value)
+            return dict(zip(table, _each(table.items(), inner, of), strict=True))
+
+        return tables
+
+    return make
 
 
-def _classes(converter: Converter) -> Callable[[Any], Callable[[Any, Any], Any]]:
-    def make(cls: Any) -> Callable[[Any, Any], Any]:
+def _optional(converter: Converter) -> Callable[[Any], Hook]:
+    """TOML has no nothing, so what may be absent is of its type when it is there."""
+
+    def make(shape: Any) -> Hook:
+        of = next(t for t in shape.__args__ if t is not type(None))
+        inner = converter.get_structure_hook(of)
+        return lambda value, _: inner(value, of)
+
+    return make
+
+
+def _classes(converter: Converter) -> Callable[[Any], Hook]:
+    def make(cls: Any) -> Hook:
         attrs.resolve_types(cls)
         inner = make_dict_structure_fn(
             cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
@@ -221,9 +249,12 @@ def _make() -> Converter:
     converter.register_structure_hook_func(lambda t: t is str, _text)
     converter.register_structure_hook_func(lambda t: t is bool, _truth)
     converter.register_structure_hook(StrEnum, _word)
-    converter.register_structure_hook_func(lambda t: _origin(t) is tuple, _lists(converter))
+    converter.register_structure_hook_factory(lambda t: _origin(t) is tuple, _lists(converter))
     converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)
-    converter.register_structure_hook_func(lambda t: _origin(t) is Mapping, _tables(converter))
+    converter.register_structure_hook_factory(lambda t: _origin(t) is Mapping, _tables(converter))
+    converter.register_structure_hook_factory(
+        lambda t: isinstance(t, UnionType) and type(None) in t.__args__, _optional(converter)
+    )
     converter.register_structure_hook_factory(
         lambda t: isinstance(t, type) and attrs.has(t), _classes(converter)
     )
@@ -231,3 +262,8 @@ def _make() -> Converter:
 
 
 _converter = _make()
+
+
+@cache
+def _hook(shape: type) -> Hook:
+    return _converter.get_structure_hook(shape)

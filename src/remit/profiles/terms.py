@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 
 from attrs import field, frozen
 
@@ -16,7 +16,7 @@ from remit.profiles.names import SOURCE_NAME, TOOL_NAME
 from remit.profiles.positions import KeyPath
 from remit.profiles.structure import quoted
 
-__all__ = ["WORLD_CHANGING", "Terms", "check_pattern", "check_selector"]
+__all__ = ["WORLD_CHANGING", "Terms", "pattern_fault", "selector_fault"]
 
 #: In place of an effect: every class that read-only modes refuse (docs/decisions/0002).
 WORLD_CHANGING = "world-changing"
@@ -30,6 +30,7 @@ class Terms:
 
     known: Mapping[str, EffectClass] = EFFECTS
     tools: Catalog = field(factory=Catalog)
+    _expanded: dict[str, frozenset[str]] = field(factory=dict, init=False, eq=False, repr=False)
 
     @cached_property
     def world(self) -> frozenset[str]:
@@ -43,6 +44,12 @@ class Terms:
 
     def effects(self, entry: str) -> frozenset[str]:
         """Return the ids that an entry names: an id, a glob, `WORLD_CHANGING`; maybe none."""
+        found = self._expanded.get(entry)
+        if found is None:
+            found = self._expanded[entry] = self._named(entry)
+        return found
+
+    def _named(self, entry: str) -> frozenset[str]:
         if entry in self.known:
             return frozenset((entry,))
         if entry == WORLD_CHANGING:
@@ -104,45 +111,54 @@ def _listed(tools: Iterable[Tool]) -> str:
     return ", ".join(f"`{t.key.removeprefix('remit:')}`" for t in tools) or "none"
 
 
-def check_selector(selector: str, path: KeyPath, found: Findings) -> None:
-    """Report a selector of tools that could name none, whatever the catalogue."""
+#: Code, message and hint of what is wrong with an entry.
+Fault = tuple[str, str, str]
+
+
+@lru_cache(maxsize=4096)
+def selector_fault(selector: str) -> Fault | None:
+    """Return what is wrong with a selector that could name no tool, whatever the catalogue."""
     kind, rest = split(selector)
-    bad = partial(found.report, "bad-selector", path=path)
-    named = rest.translate(_PLAIN)
+    shown = quoted(selector)
     if kind == "tier":
-        if rest not in set(Tier):
-            listed = ", ".join(f"`tier:{t}`" for t in Tier)
-            message = f"unknown tier `{quoted(rest)}`"
-            found.report(
-                "unknown-value", message, path, near(rest, Tier) or f"the tiers are {listed}"
-            )
-    elif kind == "group":
-        if not SOURCE_NAME.fullmatch(rest):
-            bad(f"`{quoted(selector)}` names no group", hint="a group is one plain name")
-    elif ":" in selector and not SOURCE_NAME.fullmatch(kind):
-        bad(f"`{quoted(selector)}` names no source", hint="write `source:name`, or `source:*`")
-    elif not TOOL_NAME.fullmatch(named):
-        hint = "write a name, a glob, `source:name`, `group:x` or `tier:x`"
-        bad(f"`{quoted(selector)}` names no tool", hint=hint)
+        if rest in set(Tier):
+            return None
+        listed = ", ".join(f"`tier:{t}`" for t in Tier)
+        hint = near(rest, Tier) or f"the tiers are {listed}"
+        return "unknown-value", f"unknown tier `{quoted(rest)}`", hint
+    if kind == "group":
+        if SOURCE_NAME.fullmatch(rest):
+            return None
+        return "bad-selector", f"`{shown}` names no group", "a group is one plain name"
+    if ":" in selector and not SOURCE_NAME.fullmatch(kind):
+        hint = "write `source:name`, or `source:*`"
+        return "bad-selector", f"`{shown}` names no source", hint
+    if TOOL_NAME.fullmatch(rest.translate(_PLAIN)):
+        return None
+    hint = "write a name, a glob, `source:name`, `group:x` or `tier:x`"
+    return "bad-selector", f"`{shown}` names no tool", hint
 
 
 #: What globs add to the letters of a name.
 _PLAIN = str.maketrans("*?[]!^", "______")
 
 
-def check_pattern(pattern: str, path: KeyPath, found: Findings) -> None:
-    """Report a pattern of targets that could match none."""
+@lru_cache(maxsize=4096)
+def pattern_fault(pattern: str) -> Fault | None:
+    """Return what is wrong with a pattern of targets that could match none."""
     bare = pattern.removeprefix("!")
-    bad = partial(found.report, "bad-pattern", path=path)
     shown = quoted(pattern)
+    message = hint = ""
     if not bare.strip():
-        bad(f"`{shown}` is an empty pattern", hint="write a path, a host or a glob")
+        message, hint = f"`{shown}` is an empty pattern", "write a path, a host or a glob"
     elif bare != bare.strip() or not bare.isprintable():
-        bad(f"`{shown}` has blanks around it or invisible letters in it", hint="leave them out")
+        message = f"`{shown}` has blanks around it or invisible letters in it"
+        hint = "leave them out"
     elif bare.startswith("!"):
-        bad(f"`{shown}` excludes twice", hint="one `!` excludes")
+        message, hint = f"`{shown}` excludes twice", "one `!` excludes"
     elif bare.endswith("/"):
-        bad(f"`{shown}` matches no file", hint=f"write `{quoted(bare)}**` for all in it")
+        message, hint = f"`{shown}` matches no file", f"write `{quoted(bare)}**` for all in it"
     elif {"..", "."} & set(bare.split("/")):
+        message = f"`{shown}` steps through `.` or `..`"
         hint = "targets are resolved before they are matched"
-        bad(f"`{shown}` steps through `.` or `..`", hint=hint)
+    return ("bad-pattern", message, hint) if message else None

@@ -17,11 +17,13 @@ from remit.harness.gateway.stdio import Lines, Received, parsed
 
 __all__ = ["Running", "running"]
 
-_POLL = 0.02
+_POLL = 0.05
 #: Seconds between the end of a process and the end of its output, whichever comes first.
 _LAST_WORDS = 0.3
 #: Seconds that a server has to end by itself, and then after SIGTERM.
 _GRACE, _FORCE = 1.5, 1.5
+#: What a pipe raises once either end is gone.
+_BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 
 
 @define(eq=False)
@@ -70,7 +72,7 @@ async def running(
 
     async def read() -> None:
         lines = Lines()
-        with suppress(anyio.EndOfStream, anyio.ClosedResourceError, OSError):
+        with suppress(anyio.EndOfStream, *_BROKEN):
             while True:
                 for line in lines.feed(await stdout.receive()):
                     message = parsed(line)
@@ -82,7 +84,7 @@ async def running(
         end()
 
     async def write() -> None:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        with suppress(*_BROKEN):
             async for item in from_us:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await stdin.send(text.encode() + b"\n")
@@ -98,35 +100,44 @@ async def running(
         server.ended.set()
         to_us.close()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        tasks.start_soon(write)
-        tasks.start_soon(watch)
-        try:
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
+            tasks.start_soon(watch)
             yield server
-        finally:
-            with anyio.CancelScope(shield=True):
-                outgoing.close()
-                await _stop(process)
-                for stream in (to_us, incoming, from_us):
-                    stream.close()
             tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            for stream in (outgoing, from_us, to_us, incoming):
+                stream.close()
+            await _stop(process)
 
 
 async def _stop(process: Process) -> None:
     """Close its input, then ask, then force; what is left of its group goes with it."""
-    assert process.stdin
-    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        await process.stdin.aclose()
-    await _until_gone(process, _GRACE)
-    if _signal(process.pid, signal.SIGTERM):
-        with anyio.move_on_after(_FORCE):
-            while _signal(process.pid, 0):
-                await anyio.sleep(_POLL)
-        _signal(process.pid, signal.SIGKILL)
-    await _until_gone(process, _FORCE)
-    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+    async with anyio.create_task_group() as tasks:
+        # A server that still has something to say would else fail over a broken pipe, aloud.
+        tasks.start_soon(_drain, process)
+        if process.stdin:
+            with suppress(*_BROKEN):
+                await process.stdin.aclose()
+        await _until_gone(process, _GRACE)
+        if _signal(process.pid, signal.SIGTERM):
+            with anyio.move_on_after(_FORCE):
+                while _signal(process.pid, 0):
+                    await anyio.sleep(_POLL)
+            _signal(process.pid, signal.SIGKILL)
+        await _until_gone(process, _FORCE)
+        tasks.cancel_scope.cancel()
+    with suppress(*_BROKEN):
         await process.aclose()
+
+
+async def _drain(process: Process) -> None:
+    with suppress(anyio.EndOfStream, *_BROKEN):
+        while process.stdout:
+            await process.stdout.receive()
 
 
 async def _until_gone(process: Process, seconds: float) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -22,13 +21,13 @@ from pydantic import ValidationError
 from remit.policy.escape import quoted
 from remit.policy.problems import Problem, Severity
 from remit.policy.tools import Catalog, Tool
+from remit.profiles.names import TOOL_NAME
 
 __all__ = [
     "LiveTool", "admitted", "catalog_of", "fitting", "foreign_free", "modern", "result_for",
     "said", "text_block",
 ]  # fmt: skip
 
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 #: The prefix of keys in ``_meta`` that belong to one connection.
 _PROTOCOL = "io.modelcontextprotocol/"
 
@@ -87,7 +86,7 @@ def admitted(
     taken = frozenset(taken)
     for raw in listed:
         name = raw.get("name") if isinstance(raw, Mapping) else None
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
             code = "tool-name"
             why = f"{quoted(str(name))} is no tool name"
             hint = "a name is 1 to 128 letters, digits and `_.:/-`"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import secrets
 import signal
 import sys
@@ -30,13 +29,13 @@ from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem, Severity
 from remit.policy.projection import Host
 from remit.policy.tools import NATIVE, Catalog
+from remit.profiles.names import SOURCE_NAME
 
 __all__ = ["UNBOUND", "compose", "run_gateway", "to_stderr"]
 
 #: The name of a server that the operator gave none.
 UNBOUND = "server"
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 #: What a selector of a profile means by these (design section 5).
 _NOT_NAMES = frozenset({NATIVE, "group", "tier"})
 
@@ -92,7 +91,8 @@ def compose(
         message = f"no tool of `{command[0]}` is declared, so none runs without being asked for"
         hint = "bind a catalogue to it: `--server NAME=CATALOG`"
         report(Problem("server-unbound", message, hint, severity=Severity.WARNING))
-    host = Host("mcp-gateway", worktree=worktree, protected=tuple(protected))
+    held = (*protected, *((os.path.abspath(server[1]),) if server and _is_file(server[1]) else ()))
+    host = Host("mcp-gateway", worktree=worktree, protected=held)
     conversation = f"gw-{secrets.token_hex(8)}"
     judge = Judge(Session(engine, store, space, conversation, host))
     taken = frozenset(n for t in engine.natives.tools for n in (t.name, t.key))
@@ -119,13 +119,15 @@ def _bound(engine: Engine, server: tuple[str, str] | None) -> tuple[str, Catalog
     if server is None:
         return UNBOUND, None
     name, catalog = server
-    if not _NAME.fullmatch(name) or name in _NOT_NAMES:
-        message = f"a server cannot be called {quoted(name)}"
-        hint = "letters, digits and `_.-`, and none of " + ", ".join(
-            f"`{n}`" for n in sorted(_NOT_NAMES)
-        )
-        raise InputError(Problem("server-name", message, hint))
+    if not SOURCE_NAME.fullmatch(name) or name in _NOT_NAMES:
+        message = f"{quoted(name)} cannot be the source name of a server"
+        hint = "use 1 to 64 of A-Z a-z 0-9 _ . -, and not group, tier or remit"
+        raise InputError(Problem("bad-source-name", message, hint))
     return name, engine.catalog(catalog)
+
+
+def _is_file(catalog: str) -> bool:
+    return Path(catalog).is_file()
 
 
 def _folders(worktree: str | None, command: Sequence[str]) -> list[str]:

@@ -30,7 +30,6 @@ from remit.harness.natives import Answer
 from remit.harness.session import Frame, Run
 from remit.policy.decision import Cause
 from remit.policy.problems import Problem, RemitError
-from remit.policy.profile import MODE
 from remit.policy.tools import Call
 from remit.policy.vocabulary import Verdict
 
@@ -165,14 +164,16 @@ class Gateway:
             return self._refuse(
                 ctx, f"`{name}` was not run, because it could not be judged: {_sentence(error)}"
             )
+        line = self._notice.due(frame.projection.mode)
         if isinstance(outcome, Run):
             result = await self._forward(ctx, outcome, params)
         else:
             result = said(outcome.text, outcome.error, outcome.data)
-            await self._after_verb(frame, name)
-        if (line := self._notice.due(frame.projection.mode)) and isinstance(
-            result.get("content"), list
-        ):
+            if told := (outcome.data or {}).get("mode"):
+                # The answer itself tells which mode holds from here on.
+                self._notice.known(str(told), told=True)
+                line = None
+        if line and isinstance(result.get("content"), list):
             result["content"] = [*result["content"], text_block(line)]
         return result_for(ctx.protocol_version, result, self._stamp)
 
@@ -224,18 +225,6 @@ class Gateway:
             )
         return raw
 
-    async def _after_verb(self, frame: Frame, name: str) -> None:
-        """Note what the answer of a native verb told: the mode itself, or that it was left."""
-        tool = frame.projection.compiled.catalog.get(name)
-        if tool is None or not tool.native:
-            return
-        if tool.key == MODE:
-            self._notice.known(frame.projection.mode, told=True)
-        # A change of our own does not change `Session.version`.
-        now = await self._tell_news()
-        if now is not None and now != frame.projection.mode:
-            self._notice.known(now, told=True)
-
     def _refuse(self, ctx: Context, text: str) -> dict[str, Any]:
         return result_for(ctx.protocol_version, said(text, error=True), self._stamp)
 
@@ -264,17 +253,16 @@ class Gateway:
                 await self._tell_news()
             await anyio.sleep(_LOOK)
 
-    async def _tell_news(self) -> str | None:
-        """Announce the surface of now, if it is another; return its mode."""
+    async def _tell_news(self) -> None:
+        """Announce the surface of now, if it is another."""
         try:
             frame = await self.judge.frame()
         except RemitError as error:
             self._report_all(error)
-            return None
+            return
         projection = frame.projection
         tools = tuple(tool.key for tool in projection.tools)
         await self._news.tell((projection.mode, tools, self.shelf.print))
-        return projection.mode
 
     def _report_all(self, error: RemitError) -> None:
         for problem in error.problems:

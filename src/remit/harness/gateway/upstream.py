@@ -27,7 +27,7 @@ __all__ = ["Upstream"]
 #: Seconds for a server to start, negotiate and list; some install themselves first.
 START = 30.0
 #: Seconds that a call waits for a restart, so that it is answered within two.
-PATIENCE = 1.5
+PATIENCE = 1.0
 #: Seconds between attempts to restart a server that does not stay up: the first, the longest.
 _BACKOFF, _LONGEST = 1.0, 30.0
 
