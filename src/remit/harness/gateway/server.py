@@ -20,6 +20,7 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
+from remit.harness.gateway.boxes import Boxes
 from remit.harness.gateway.changes import News, Notice
 from remit.harness.gateway.judge import Judge
 from remit.harness.gateway.link import Gone
@@ -61,6 +62,7 @@ class Gateway:
     shelf: Shelf
     report: Callable[[Problem], None]
     version: str = ""
+    boxes: Boxes | None = None
     _news: News = field(factory=News, init=False)
     _notice: Notice = field(factory=Notice, init=False)
     _opened: bool = field(default=False, init=False)
@@ -182,6 +184,8 @@ class Gateway:
 
         Raises `Gone` where the call would be forwarded and there is nobody to forward it to.
         """
+        if self.boxes is not None:
+            self._fit(await self.judge.frame())
         if self.upstream.link is not None:
             return await self.judge.frame_and_call(call, self._hash(call))
         if self.upstream.starting:
@@ -260,9 +264,16 @@ class Gateway:
         except RemitError as error:
             self._report_all(error)
             return
+        self._fit(frame)
         projection = frame.projection
         tools = tuple(tool.key for tool in projection.tools)
         await self._news.tell((projection.mode, tools, self.shelf.print))
+
+    def _fit(self, frame: Frame) -> None:
+        """Have the upstream run in the sandbox of the mode in force."""
+        if self.boxes is not None and self.boxes.stale(frame):
+            mode = frame.projection.mode
+            self.upstream.renew(f"was ended, for another sandbox holds in {mode} mode")
 
     def _report_all(self, error: RemitError) -> None:
         for problem in error.problems:

@@ -9,15 +9,17 @@ import signal
 import stat
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
+
+from attrs import frozen
 
 from remit.harness.sandbox.box import Box, SandboxError, inside
 from remit.harness.sandbox.hold import appeared, held
 from remit.policy.backend import Launch
 from remit.policy.problems import Problem
 
-__all__ = ["Running", "find", "start"]
+__all__ = ["Opened", "Running", "find", "opened", "start"]
 
 #: As shells have it: found but not to be run, not found.
 NOT_RUNNABLE, NOT_FOUND = 126, 127
@@ -140,6 +142,32 @@ def start(
         finally:
             running.close()
             running.appeared = appeared(box.mounts)
+
+
+@frozen
+class Opened:
+    """What starts a command in a box, for those who start processes themselves."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    cwd: str
+    descriptors: tuple[int, ...]
+
+
+@contextmanager
+def opened(box: Box, command: tuple[str, ...], environment: Mapping[str, str]) -> Iterator[Opened]:
+    """Open what a start needs; close it once the command has ended."""
+    launch = box.launch(command, environment)
+    numbers: dict[str, int] = {}
+    with held(box.mounts), ExitStack() as stack:
+        for name, data in launch.feeds.items():
+            numbers[name] = _feed(name, data)
+            stack.callback(os.close, numbers[name])
+        if launch.status:
+            numbers[launch.status] = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            stack.callback(os.close, numbers[launch.status])
+        argv = tuple(_filled(word, numbers) for word in launch.argv)
+        yield Opened(argv, launch.environment, box.cwd, tuple(numbers.values()))
 
 
 def _spawn(
