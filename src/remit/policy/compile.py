@@ -101,10 +101,15 @@ class Compiled:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over profile, catalogue and settings: equal inputs, equal hash."""
-        settings = sorted((s.effect, s.verdict.value, s.target or "") for s in self.settings)
-        parts = [self.profile.hash, self.catalog.hash, settings, self.askable]
+        """SHA-256 over all that decides or is said: equal inputs, equal hash, and no others."""
+        settings = sorted([s.effect, s.verdict.value, *_told(s.target)] for s in self.settings)
+        admitted = sorted(self.admitted)
+        parts = [self.profile.hash, self.catalog.hash, settings, admitted, self.askable]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _told(target: str | None) -> list[str]:
+    return [] if target is None else [target]
 
 
 def compile_profile(
@@ -169,8 +174,7 @@ def _unseen(
     askable: bool,
 ) -> tuple[Decision, ...]:
     """Judge, for each dial, a call of which nothing was seen but its tool."""
-    found = CallEffects(shape.effects, opaque=shape.classify is not None)
-    if refused := refusal(profile.ceiling, shape, found):
+    if refused := refusal(profile.ceiling, shape, as_called(shape, None)):
         return (refused,) * len(Dial)
     return _gated(shape, settings, admitted, askable)
 
@@ -180,5 +184,5 @@ def _gated(
     shape: Shape, settings: tuple[Setting, ...], admitted: frozenset[str], askable: bool
 ) -> tuple[Decision, ...]:
     """The gate knows no mode, so all modes share its rows."""
-    found = CallEffects(shape.effects, opaque=shape.classify is not None)
+    found = as_called(shape, None)
     return tuple(gate(shape, found, dial, settings, admitted, askable) for dial in Dial)

@@ -26,7 +26,7 @@ _UNSAID = (_D, _Q, _Q, _Q)
 class Setting:
     """An operator's verdict on one effect in one space, on matching targets only if it names any.
 
-    Where a target cannot be seen, a setting that is stricter than the table holds and a laxer one
+    A target that cannot be seen may be any: one that would be stricter there holds, a laxer one
     does not.
     """
 
@@ -47,17 +47,22 @@ def _set(
     if dial is Dial.PROPOSE and cell is Verdict.DENY:
         return cell, Cause.EFFECT
     mine = [s for s in settings if s.effect == effect]
+    general = [s.verdict for s in mine if s.target is None]
+    usual = max(general, default=cell)
 
     def of(target: str | None) -> tuple[Verdict, Cause]:
-        said = [
+        said = general + [
             s.verdict
             for s in mine
-            if s.target is None
-            or (s.verdict > cell if target is None else target_matches(s.target, target))
+            if s.target is not None
+            and (s.verdict > usual if target is None else target_matches(s.target, target))
         ]
         return (max(said), Cause.SETTING) if said else (cell, Cause.EFFECT)
 
-    return max([of(t) for t in targets] if targets else [of(None)], key=lambda found: found[0])
+    # Of targets that fare alike, one that the operator spoke of tells more, wherever it stands.
+    return max(
+        [of(t) for t in targets or (None,)], key=lambda told: (told[0], told[1] is Cause.SETTING)
+    )
 
 
 def gate(

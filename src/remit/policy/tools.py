@@ -167,9 +167,13 @@ class Catalog:
         at = self.index.get(name)
         return None if at is None else self.tools[at]
 
+    def shape(self, tool: Tool) -> Shape:
+        """Return the shape that a tool of this catalogue is judged by."""
+        return self.shapes[self.shape_of[self.index[tool.key]]]
+
     def declared(self, tool: Tool) -> bool:
         """Say whether somebody declared what a tool does, in a way that can be judged here."""
-        return self.shapes[self.shape_of[self.index[tool.key]]].declared
+        return self.shape(tool).declared
 
     def select(self, selector: str) -> frozenset[int]:
         """Return the places of the tools that a selector names."""

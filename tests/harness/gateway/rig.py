@@ -202,3 +202,16 @@ async def until(true: Callable[[], bool], seconds: float = 5.0) -> None:
 def text_of(result: types.CallToolResult) -> str:
     """The text of a result, a block a line."""
     return "\n".join(b.text for b in result.content if isinstance(b, types.TextContent))
+
+
+def gone(place: Place) -> bool:
+    """Are all processes gone that the server noted, or dead and not yet collected."""
+    for line in place.notes:
+        if line.startswith("pid "):
+            try:
+                stat = Path("/proc", line.split()[1], "stat").read_text()
+            except OSError:
+                continue
+            if stat.rpartition(")")[2].split()[0] != "Z":
+                return False
+    return True
