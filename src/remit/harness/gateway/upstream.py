@@ -53,7 +53,7 @@ class Upstream:
     start_seconds: float = START
     #: Makes the box that a life is lived in; None runs it as it is.
     box: Callable[[Mapping[str, str]], Awaitable[Box]] | None = None
-    _life: anyio.CancelScope = field(factory=anyio.CancelScope, init=False)
+    _life: anyio.CancelScope | None = field(default=None, init=False)
     _server: Running | None = field(default=None, init=False)
     _patience: float = field(default=PATIENCE, init=False)
     _renewing: bool = field(default=False, init=False)
@@ -88,7 +88,8 @@ class Upstream:
         self._failures, self._not_before, self._told = 0, 0.0, True
         self._patience, self._renewing = RENEWAL, True
         self._restart()
-        self._life.cancel()
+        if self._life is not None:
+            self._life.cancel()
 
     @property
     def link(self) -> Link | None:
