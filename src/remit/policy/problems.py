@@ -182,6 +182,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Configuration and the operator": {
             "home-relative": "`REMIT_HOME` is not an absolute path",
             "config-missing": "the configuration folder that was named is not there",
+            "config-unreadable": "the configuration file cannot be looked at",
+            "modes-unreadable": "the folder of the user's modes cannot be read",
             "folder-failed": "a folder cannot be made or used",
             "bad-source-name": "a name that no server may have",
             "token-missing": "there is no operator token",

@@ -167,6 +167,13 @@ class Catalog:
         at = self.index.get(name)
         return None if at is None else self.tools[at]
 
+    def called(self, key: str) -> str:
+        """Return the name by which a model is told of a tool: without its source, if that is it."""
+        name = key.partition(":")[2]
+        at = self.index.get(name)
+        there = at is not None and self.tools[at].key == key
+        return name if there else key.removeprefix(f"{NATIVE}:")
+
     def shape(self, tool: Tool) -> Shape:
         """Return the shape that a tool of this catalogue is judged by."""
         return self.shapes[self.shape_of[self.index[tool.key]]]

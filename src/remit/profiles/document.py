@@ -15,6 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from remit.policy.problems import InputError, Position, Problem, Severity
+from remit.profiles.json_positions import locate_json
 from remit.profiles.positions import DEPTH, KeyPath, Located, key_path, locate
 from remit.profiles.source import TOML_BYTES, Source, decode
 
@@ -31,17 +32,24 @@ class Document:
 
     source: Source
     data: Mapping[str, Any] = field(repr=False)
+    #: Is the text JSON, not TOML.
+    json: bool = False
 
     @cached_property
     def located(self) -> Located:
         """The place of every key and value."""
+        if self.json:
+            return locate_json(self.source.text)
         return locate(self.source.text.replace("\r\n", "\n"))
 
     def at(self, path: KeyPath, *, key: bool = False) -> Position:
-        """Return the position of the value at a path, or of its key."""
+        """Return the position of the value at a path, or of its key.
+
+        What is not there has the place of what is around it, at last the start of the file.
+        """
         spot = self.located.spot(path)
         if spot is None:
-            return Position(self.source.file)
+            return Position(self.source.file, 1, 1)
         offset = spot.key if key else spot.value
         return Position(self.source.file, *self.located.line_column(offset))
 
