@@ -61,3 +61,5 @@ class Backend:
     holds: bool = True
     #: Has it namespaces: private folders, and a session, so no terminal, of the command's own.
     namespaces: bool = False
+    #: What it leaves open whatever the mounts, in a few words each.
+    leaves: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from remit.policy.mounts import Access, Advisory, Mounts
 from remit.policy.places import Ground
 from remit.policy.problems import InputError, Problem, RemitError, near
 
-__all__ = ["AUTO", "BUILT_IN", "Box", "SandboxError", "box", "choose"]
+__all__ = ["AUTO", "BUILT_IN", "Box", "SandboxError", "backends", "box", "choose"]
 
 AUTO = "auto"
 BUILT_IN = (BUBBLEWRAP, LANDLOCK, SEATBELT, NONE)
@@ -56,14 +56,20 @@ class Box:
         return self.backend.launch(self.mounts, command, self.cwd, environment)
 
 
+def backends(further: Iterable[Backend] = ()) -> tuple[Backend, ...]:
+    """Return all backends in the order of choice; names of the built-in ones are not to be had."""
+    known: dict[str, Backend] = {}
+    for backend in (*BUILT_IN, *further):
+        known.setdefault(backend.name, backend)
+    return tuple(sorted(known.values(), key=lambda b: (b.rank, b.name)))
+
+
 def choose(name: str = AUTO, further: Iterable[Backend] = ()) -> Backend:
     """Return the backend of a name, or the first that works; raises `SandboxError` with the cure.
 
     ``further`` are backends of plugins; they cannot take the name of one of ours.
     """
-    known: dict[str, Backend] = {}
-    for backend in (*BUILT_IN, *further):
-        known.setdefault(backend.name, backend)
+    known = {backend.name: backend for backend in backends(further)}
     if name != AUTO:
         named = known.get(name)
         if named is None:
@@ -80,7 +86,7 @@ def choose(name: str = AUTO, further: Iterable[Backend] = ()) -> Backend:
             )
         return named
     failed = []
-    for backend in sorted(known.values(), key=lambda b: (b.rank, b.name)):
+    for backend in known.values():
         if backend.chosen:
             found = backend.probe()
             if found.works:

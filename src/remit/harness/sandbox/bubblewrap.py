@@ -21,6 +21,8 @@ __all__ = ["BUBBLEWRAP", "arguments"]
 _NAME = "bubblewrap"
 _PROGRAM = "bwrap"
 _INSTALL = "install it: `apt-get install bubblewrap`, or your system's package `bubblewrap`"
+#: Where a program is looked for first.
+_SYSTEM = "/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin"
 _TOO_OLD = (0, 8, 0)
 
 _ALWAYS = (
@@ -86,7 +88,8 @@ def _launch(
         # The options travel in a descriptor: anyone can read the arguments of a process, and among
         # the values that the operator lets through there are secrets.
         argv=(_PROGRAM, "--args", "{options}", *fixed, "--", *command),
-        environment={"PATH": environment.get("PATH", "/usr/bin:/bin")},
+        # The system's own first: whoever starts a host may say what lies on its PATH.
+        environment={"PATH": f"{_SYSTEM}:{environment.get('PATH', '')}".rstrip(":")},
         feeds={
             "options": b"".join(o.encode("utf-8", "surrogateescape") + b"\0" for o in options),
             **({"filter": program} if program else {}),
@@ -126,7 +129,7 @@ def _lacks(mounts: Mounts) -> tuple[Advisory, ...]:
 
 @cache
 def _probe() -> Found:
-    path = shutil.which(_PROGRAM)
+    path = shutil.which(_PROGRAM, path=_SYSTEM) or shutil.which(_PROGRAM)
     if path is None:
         return Found(False, why=f"no `{_PROGRAM}` on PATH", hint=_INSTALL)
     try:
@@ -155,4 +158,16 @@ def _probe() -> Found:
     return Found(True, version)
 
 
-BUBBLEWRAP = Backend(_NAME, _launch, _lacks, _probe, rank=10, namespaces=True)
+BUBBLEWRAP = Backend(
+    _NAME,
+    _launch,
+    _lacks,
+    _probe,
+    rank=10,
+    namespaces=True,
+    leaves=(
+        "a hard link made beforehand that lies in a writable folder",
+        "a FIFO in the tree",
+        "a protected file, once a program outside puts another in its place",
+    ),
+)

@@ -95,4 +95,16 @@ def _probe() -> Found:
     return Found(True, f"ABI {version}")
 
 
-LANDLOCK = Backend("landlock", _launch, _lacks, _probe, rank=20)
+LANDLOCK = Backend(
+    "landlock",
+    _launch,
+    _lacks,
+    _probe,
+    rank=20,
+    leaves=(
+        "mode, owner and times of files",
+        "names in hidden folders",
+        "processes of the host",
+        "protected paths in a writable folder",
+    ),
+)

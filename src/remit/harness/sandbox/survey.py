@@ -31,12 +31,14 @@ def survey(
     others: Iterable[str] = (),
     writable: Iterable[str] = (),
     keep: Iterable[str] = (),
+    home: str | os.PathLike[str] | None = None,
 ) -> Ground:
     """Look at the host for one space and one command.
 
     ``control`` names the operator's token and database, ``protected`` what is read-only whatever
     the posture, ``others`` the worktrees of other spaces, ``writable`` folders that the operator
-    opened, ``keep`` names of the environment to let through.
+    opened, ``keep`` names of the environment to let through. ``home`` is the user's, else what the
+    environment says.
     """
     environment = os.environ if environment is None else environment
     root = os.path.realpath(worktree) if worktree is not None else None
@@ -44,7 +46,7 @@ def survey(
     resolver = os.path.realpath("/etc/resolv.conf")
     return Ground(
         worktree=root,
-        home=os.path.realpath(environment.get("HOME") or Path.home()),
+        home=os.path.realpath(home or environment.get("HOME") or Path.home()),
         scratch=os.path.realpath(scratch) if scratch else None,
         control=tuple(map(_absolute, control)),
         protected=tuple(map(_absolute, protected)),
@@ -85,6 +87,7 @@ def ground(
         environment,
         control=files,
         protected=protected(workspace, root),
+        home=workspace.home,
         **more,
     )
 
