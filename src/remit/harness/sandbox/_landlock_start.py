@@ -134,10 +134,9 @@ def _restrict(rules: dict[str, Any]) -> None:
     )
     write = handled & ~(_MAKE_CHAR | _MAKE_BLOCK)
     _allow(ruleset, "/", _READ_DIR)
-    for path in readable("/", tuple(rules["shut"]), os.getpid()):
-        _allow(ruleset, path, _READ & handled)
-    for path in rules["shown"]:
-        _allow(ruleset, path, _READ & handled)
+    for top in ("/", *rules["shown"]):
+        for path in readable(top, tuple(rules["shut"]), os.getpid()):
+            _allow(ruleset, path, _READ & handled)
     for path in rules["write"]:
         _allow(ruleset, path, write)
     for name in _DEVICES:
