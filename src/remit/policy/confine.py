@@ -23,6 +23,10 @@ _WRITE = "worktree.write"
 _EGRESS = "network.egress"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "127.*", "127.**"})
 
+#: A folder with all that lies in it, or one file, from the worktree.
+_Part = tuple[str, Kind]
+_WHOLE: frozenset[_Part] = frozenset({(".", Kind.FOLDER)})
+
 #: In repository data: what names programs that git runs, and what says where that data lies. git
 #: stops working when a folder stands in for a file, so some of them can only be told.
 GIT_HELPERS = {
@@ -137,18 +141,19 @@ def _worktree(ceiling: Ceiling, ground: Ground, told: list[Advisory]) -> list[Mo
     if ceiling.posture is Posture.READ_ONLY:
         return [Mount(root, Access.READ, Cause.WORKTREE)]
     writable, excluded = _limits(ceiling.limit.get(_WRITE, frozenset()), told)
+    whole = writable == _WHOLE
     mounts = [
-        Mount(root, Access.WRITE if writable == {"."} else Access.READ, Cause.WORKTREE),
+        Mount(root, Access.WRITE if whole else Access.READ, Cause.WORKTREE),
         *(
-            Mount(normpath(join(root, p)), Access.WRITE, Cause.LIMIT)
-            for p in sorted(writable - {"."})
+            Mount(normpath(join(root, path)), Access.WRITE, Cause.LIMIT, kind=kind)
+            for path, kind in sorted(writable - _WHOLE)
         ),
         *(
             Mount(normpath(join(root, p)), Access.READ, Cause.EXCLUDED, if_missing=IfMissing.HOLD)
             for p in sorted(excluded)
         ),
     ]
-    if "git.commit" in ceiling.refuse or writable != {"."}:
+    if "git.commit" in ceiling.refuse or not whole:
         mounts.append(Mount(git, Access.READ, Cause.PROTECTED, if_missing=IfMissing.HOLD))
         return mounts
     # A folder that is mounted cannot be moved away, and with it what is kept inside.
@@ -163,44 +168,52 @@ def _worktree(ceiling: Ceiling, ground: Ground, told: list[Advisory]) -> list[Mo
     return mounts
 
 
-def _limits(limits: Lists, told: list[Advisory]) -> tuple[set[str], set[str]]:
-    """Return the folders and files that every list lets write, and those that any excludes."""
-    writable, excluded = {"."}, set[str]()
+def _limits(limits: Lists, told: list[Advisory]) -> tuple[frozenset[_Part], set[str]]:
+    """Return what every list lets write, as folders and single files, and what any excludes."""
+    writable, excluded = _WHOLE, set[str]()
     for one in limits:
         admitted = set()
         for pattern in sorted(one):
-            literal, exact = _literal(pattern.removeprefix("!"))
+            path, kind, exact = _part(pattern.removeprefix("!"))
             if not exact:
                 told.append(Advisory(f"{_WRITE} {pattern}", "mounts cannot say such a pattern"))
-            if literal is None:
+            if path is None:
                 continue
             if not pattern.startswith("!"):
-                admitted.add(literal)
+                admitted.add((path, kind))
             elif exact:
-                excluded.add(literal)
-        writable = {
-            a if _below(a, b) else b
-            for a in writable
-            for b in admitted
-            if _below(a, b) or _below(b, a)
-        }
+                excluded.add(path)
+        writable = frozenset(
+            part for a in writable for b in admitted if (part := _both(a, b)) is not None
+        )
     return writable, excluded
 
 
-def _literal(pattern: str) -> tuple[str | None, bool]:
-    """Return the path that a pattern names or lies below, and whether it names just that.
+def _part(pattern: str) -> tuple[str | None, Kind, bool]:
+    """Return the folder or file that a pattern names, and whether it names just that.
 
-    The path is None where the pattern leads out of the worktree.
+    Where it does not, the folder that all its matches lie in. The path is None where the pattern
+    leads out of the worktree.
     """
     parts = pattern.split("/")
     if pattern.startswith("/") or ".." in parts:
-        return None, True
+        return None, Kind.FILE, True
     wild = next((i for i, part in enumerate(parts) if "*" in part or "?" in part), len(parts))
-    return normpath("/".join(parts[:wild]) or "."), parts[wild:] in ([], ["**"])
+    path = normpath("/".join(parts[:wild]) or ".")
+    if wild == len(parts):
+        return path, Kind.FILE, True
+    return path, Kind.FOLDER, parts[wild:] == ["**"]
 
 
-def _below(path: str, folder: str) -> bool:
-    return folder == "." or within(path, folder)
+def _both(a: _Part, b: _Part) -> _Part | None:
+    """Return what lies in both of two parts."""
+    if a == b:
+        return a
+    for (inner, kind), (outer, around) in ((a, b), (b, a)):
+        if around is Kind.FOLDER and (outer == "." or within(inner, outer)):
+            # A folder's pattern admits what lies in it, not a file in its own place.
+            return (inner, kind) if inner != outer or kind is Kind.FOLDER else None
+    return None
 
 
 def _effects(

@@ -206,6 +206,9 @@ def _fit(mount: Mount, places: Mapping[str, Place], told: list[Advisory]) -> Mou
     if mount.access is Access.WRITE and place.real != mount.path:
         told.append(Advisory(mount.path, f"it leads to `{place.real}`, so it is not writable"))
         return None
+    if mount.cause is Cause.LIMIT and place.kind is not mount.kind:
+        told.append(Advisory(mount.path, f"it is a {place.kind}, so its pattern admits nothing"))
+        return None
     return evolve(mount, path=place.real, kind=place.kind)
 
 
