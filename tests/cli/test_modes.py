@@ -38,6 +38,15 @@ class TestModes:
         assert docs["problems"][0]["line"] == 3
         assert remit("show", "docs").code == 2
 
+    def test_unread(self, remit: Remit, home: Path) -> None:
+        """So is a file that cannot be read at all."""
+        (home / "modes" / "folder.toml").mkdir(parents=True)
+
+        listed = remit("modes", "--json").json
+
+        assert [p["code"] for p in listed[-1]["problems"]] == ["file-is-folder"]
+        assert (listed[-1]["name"], listed[-1]["selectable"]) == ("folder", False)
+
     def test_user_mode(self, remit: Remit, home: Path) -> None:
         """A profile in the modes folder is a mode like any other."""
         (home / "modes").mkdir()

@@ -1,5 +1,8 @@
 import io
+import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -160,3 +163,36 @@ def test_error_kinds() -> None:
     assert of_machine(remit.cli.failures.MachineError([]))
     assert not of_machine(problem)
     assert not issubclass(StoreConflict, StoreError)
+
+
+class TestTerminal:
+    def test_operator(self, remit: Remit, workspace: dict[str, str]) -> None:
+        """A person at a terminal has the operator's token; who has none cannot change a thing."""
+        assert "REMIT_OPERATOR" in os.environ
+        env = {k: v for k, v in os.environ.items() if k != "REMIT_OPERATOR"}
+        create = [sys.executable, "-m", "remit", "space", "create"]
+        ours, theirs = pty.openpty()
+        try:
+            person = subprocess.run([*create, "a"], stdin=theirs, env=env, capture_output=True)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        script = subprocess.run(
+            [*create, "b"], stdin=subprocess.DEVNULL, env=env, capture_output=True
+        )
+
+        assert (person.returncode, script.returncode) == (0, 2)
+        assert [s["id"] for s in remit("space", "list", "--json").json] == ["a"]
+
+    def test_follow(self, remit: Remit, workspace: dict[str, str]) -> None:
+        """Following the log prints each record as it comes, one object a line."""
+        command = [sys.executable, "-m", "remit", "log", "--follow", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as follower:
+            assert follower.stdout
+            first = json.loads(follower.stdout.readline())
+            remit("space", "create", "desk")
+            second = json.loads(follower.stdout.readline())
+            follower.send_signal(signal.SIGINT)
+
+        assert (first["kind"], second["kind"]) == ("workspace.made", "space.made")
+        assert follower.returncode == 130

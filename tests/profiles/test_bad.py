@@ -11,8 +11,12 @@ from remit.profiles.source import read_source
 
 BAD = Path(__file__).parent / "bad"
 
+#: What a table says of a file: code, line, column, key path, words.
+Expected = tuple[str, int, int, str, str]
+Row = tuple[str, str, int, int, str, str]
+
 #: File, code, line, column, key path, and a part of the hint or, where that is none, the message.
-PROFILES = [
+PROFILES: list[Row] = [
     ("toml-syntax", "toml-syntax", 7, 8, "", "invalid value"),
     ("duplicate-key", "duplicate-key", 10, 1, "", "the first one is in line 7"),
     ("number-too-large", "number-too-large", 24, 47, "", "more digits"),
@@ -42,7 +46,7 @@ PROFILES = [
     ("parent-cycle", "parent-cycle", 2, 11, "extends", "outside the circle"),
 ]
 
-CATALOGS = [
+CATALOGS: list[Row] = [
     ("catalog-unknown-effect.toml", "unknown-effect", 10, 30, "tools.write.effects[1]", "delete`"),
     ("catalog-unknown-value.toml", "unknown-value", 4, 8, "tools.read.tier", "`read`"),
     ("catalog-unknown-key.toml", "unknown-key", 11, 1, "tools.write.group", "`groups`"),
@@ -70,7 +74,7 @@ def only(problems: tuple[Problem, ...]) -> Problem:
     return problems[0]
 
 
-def check(problem: Problem, name: str, expected: tuple[str, int, int, str, str]) -> None:
+def check(problem: Problem, name: str, expected: Expected) -> None:
     code, line, column, path, said = expected
     where = problem.where
     assert (problem.code, where.line, where.column, problem.path) == (code, line, column, path)
@@ -82,15 +86,15 @@ def check(problem: Problem, name: str, expected: tuple[str, int, int, str, str])
 
 @pytest.mark.parametrize("row", PROFILES, ids=lambda row: row[0])
 class TestProfiles:
-    def test_a_bad_profile_has_one_problem_at_its_place(self, row):
+    def test_a_bad_profile_has_one_problem_at_its_place(self, row: Row) -> None:
         """A bad profile is listed with file, line, column, key path and what to do."""
-        name, *expected = row
+        name, expected = row[0], row[1:]
         entry = Library.load().examine(read_source(BAD / f"{name}.toml"))
         problem = only(entry.problems)
-        check(problem, f"{name}.toml", tuple(expected))
+        check(problem, f"{name}.toml", expected)
         assert (entry.profile is None) is (problem.severity is Severity.ERROR)
 
-    def test_its_neighbour_is_whole(self, row):
+    def test_its_neighbour_is_whole(self, row: Row) -> None:
         """The good neighbour of a bad profile has no problem."""
         entry = Library.load().examine(read_source(BAD / f"{row[0]}.good.toml"))
         assert entry.problems == ()
@@ -99,19 +103,19 @@ class TestProfiles:
 
 @pytest.mark.parametrize("row", CATALOGS, ids=lambda row: row[0])
 class TestCatalogues:
-    def test_a_bad_catalogue_has_one_problem_at_its_place(self, row):
+    def test_a_bad_catalogue_has_one_problem_at_its_place(self, row: Row) -> None:
         """A bad catalogue is told with file, line, column, key path and what to do."""
-        name, *expected = row
+        name, expected = row[0], row[1:]
         loaded = parse_catalog(read_source(BAD / name))
         problem = only(loaded.problems)
-        check(problem, name, tuple(expected))
+        check(problem, name, expected)
         if problem.severity is Severity.ERROR:
             with pytest.raises(InputError):
                 loaded.require()
         else:
             assert "write" not in loaded.require().index
 
-    def test_its_neighbour_is_whole(self, row):
+    def test_its_neighbour_is_whole(self, row: Row) -> None:
         """The good neighbour of a bad catalogue has no problem."""
         name = Path(row[0])
         loaded = parse_catalog(read_source(BAD / f"{name.stem}.good{name.suffix}"), source="x")
@@ -119,13 +123,13 @@ class TestCatalogues:
         assert loaded.require().tools
 
 
-def test_every_bad_file_is_in_the_table():
+def test_every_bad_file_is_in_the_table() -> None:
     """No file of the folder is forgotten."""
     listed = {f"{r[0]}.toml" for r in PROFILES} | {r[0] for r in CATALOGS}
     there = {p.name for p in BAD.iterdir() if ".good." not in p.name}
     assert listed == there
 
 
-def test_every_code_of_the_tables_is_registered():
+def test_every_code_of_the_tables_is_registered() -> None:
     """A code that a problem has is one that the reference explains."""
     assert {r[1] for r in PROFILES} | {r[1] for r in CATALOGS} <= set(CODES)

@@ -1,12 +1,14 @@
 """Catalogues: what is shipped, what a file may say, and what a server's own list is worth."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from remit.policy.problems import InputError, Position, Severity
+from remit.policy.tools import Catalog, Tool
 from remit.policy.vocabulary import EFFECTS, Tier
-from remit.profiles.catalogs import load_catalog, native_catalog, parse_catalog
+from remit.profiles.catalogs import catalog_source, load_catalog, native_catalog, parse_catalog
 from remit.profiles.shipped import shipped_catalogs
 from remit.profiles.source import Source
 
@@ -38,8 +40,14 @@ JUDGED = [
 ]  # fmt: skip
 
 
+def tool_of(catalog: Catalog, name: str) -> Tool:
+    found = catalog.get(name)
+    assert found is not None
+    return found
+
+
 class TestShipped:
-    def test_the_catalogues_of_the_slice_are_there(self):
+    def test_the_catalogues_of_the_slice_are_there(self) -> None:
         """Issue 1 names five, issue 2 the other servers."""
         assert set(shipped_catalogs()) == {
             *("mcp-git", "mcp-fetch", "mcp-time", "mcp-filesystem", "mcp-memory"),
@@ -47,9 +55,9 @@ class TestShipped:
         }
 
     @pytest.mark.parametrize("name", shipped_catalogs())
-    def test_each_is_whole_and_declares_all(self, name):
+    def test_each_is_whole_and_declares_all(self, name: str) -> None:
         """Every tool has effects that somebody judged, and a group that profiles can name."""
-        loaded = parse_catalog(Source("", "x.toml") if name is None else _shipped(name))
+        loaded = parse_catalog(catalog_source(name))
         assert loaded.problems == ()
         for tool in loaded.require().tools:
             assert tool.source == name
@@ -60,12 +68,14 @@ class TestShipped:
             assert tool.tier is Tier.READ or tool.effects
 
     @pytest.mark.parametrize(("catalog", "tool", "tier", "effects"), JUDGED)
-    def test_annotations_are_not_believed(self, catalog, tool, tier, effects):
+    def test_annotations_are_not_believed(
+        self, catalog: str, tool: str, tier: Tier, effects: set[str]
+    ) -> None:
         """What counts is the worst that a call can do, whatever the server says."""
-        found = load_catalog(catalog).get(tool)
-        assert (found.tier, found.effects) == (tier, effects)
+        found = tool_of(load_catalog(catalog), tool)
+        assert (found.tier, set(found.effects)) == (tier, effects)
 
-    def test_native_verbs_are_remits_own(self):
+    def test_native_verbs_are_remits_own(self) -> None:
         """S003-19: `ask_user` is read tier; only what is built may serve as a verb."""
         natives = {t.name: t for t in native_catalog().tools}
         assert set(natives) == {
@@ -78,7 +88,7 @@ class TestShipped:
         assert [n for n, t in natives.items() if t.verb] == ["submit_plan"]
         assert [n for n, t in natives.items() if t.exit] == ["exit_plan_mode"]
 
-    def test_an_unknown_name_is_told_with_near_misses(self):
+    def test_an_unknown_name_is_told_with_near_misses(self) -> None:
         """`mcp-gti` is no catalogue; which one was meant is said."""
         with pytest.raises(InputError) as caught:
             load_catalog("mcp-gti")
@@ -86,7 +96,7 @@ class TestShipped:
         assert problem.code == "unknown-catalog"
         assert "`mcp-git`" in problem.hint
 
-    def test_an_operator_names_the_server(self):
+    def test_an_operator_names_the_server(self) -> None:
         """A shipped catalogue bound to a server bears the server's name."""
         tools = load_catalog("mcp-git", source="repo").tools
         assert {t.source for t in tools} == {"repo"}
@@ -94,34 +104,28 @@ class TestShipped:
             load_catalog("mcp-git", source="tier")
 
 
-def _shipped(name):
-    from remit.profiles.catalogs import catalog_source
-
-    return catalog_source(name)
-
-
 class TestToml:
-    def test_the_source_is_the_files_name_unless_said(self, tmp_path):
+    def test_the_source_is_the_files_name_unless_said(self, tmp_path: Path) -> None:
         """Default: the file's name without its extension."""
         file = tmp_path / "my-server.toml"
         file.write_text('[tools.x]\ntier = "read"\neffects = []\n')
-        assert load_catalog(file).get("my-server:x").where == Position(str(file), 1, 8)
+        assert tool_of(load_catalog(file), "my-server:x").where == Position(str(file), 1, 8)
         file.write_text('source = "other"\n[tools.x]\n')
-        assert load_catalog(str(file)).get("x").source == "other"
+        assert tool_of(load_catalog(str(file)), "x").source == "other"
 
-    def test_what_is_not_said_is_the_strictest(self):
+    def test_what_is_not_said_is_the_strictest(self) -> None:
         """No tier is execute, no effects is undeclared, which `[]` is not."""
         tools = parse_catalog(Source("[tools.x]\n[tools.y]\neffects = []", "a.toml")).require()
-        assert (tools.get("x").tier, tools.get("x").declared) == (Tier.EXECUTE, False)
-        assert tools.get("y").declared
+        assert (tool_of(tools, "x").tier, tool_of(tools, "x").declared) == (Tier.EXECUTE, False)
+        assert tool_of(tools, "y").declared
 
     @pytest.mark.parametrize("source", ["group", "tier", "remit", "a:b", "", "a b", "x" * 65])
-    def test_names_that_divide_selectors_are_no_sources(self, source):
+    def test_names_that_divide_selectors_are_no_sources(self, source: str) -> None:
         """`group`, `tier`, `remit` and a colon would make selectors mean something else."""
         loaded = parse_catalog(Source(f"source = '{source}'\n[tools.x]", "a.toml"))
         assert [p.code for p in loaded.problems] == ["bad-source"]
 
-    def test_all_problems_are_told_at_once(self):
+    def test_all_problems_are_told_at_once(self) -> None:
         """Every tool is checked, whatever is wrong with the others."""
         text = """
             [tools.a]
@@ -142,7 +146,7 @@ class TestToml:
             "least-outside",
         ]
 
-    def test_effects_are_spelt_out(self):
+    def test_effects_are_spelt_out(self) -> None:
         """A bound that is a glob would grow with every plugin."""
         loaded = parse_catalog(Source('[tools.a]\neffects = ["git.*"]', "a.toml"))
         assert [p.code for p in loaded.problems] == ["unknown-effect"]
@@ -151,7 +155,9 @@ class TestToml:
 class TestToolsList:
     @pytest.mark.parametrize("bare", [True, False])
     @pytest.mark.parametrize("indent", [None, 2])
-    def test_a_servers_list_declares_nothing(self, tmp_path, bare, indent):
+    def test_a_servers_list_declares_nothing(
+        self, tmp_path: Path, bare: bool, indent: int | None
+    ) -> None:
         """Tools of a `tools/list` answer are undeclared, whatever their annotations say."""
         listed = [{"name": "read", "annotations": {"readOnlyHint": True}}, {"name": "b/c"}]
         file = tmp_path / "server.json"
@@ -163,7 +169,7 @@ class TestToolsList:
         ]
 
     @pytest.mark.parametrize("text", ["{}", '{"tools": {}}', '{"tools": null}', '"x"', "3"])
-    def test_json_of_another_kind_is_no_list(self, text):
+    def test_json_of_another_kind_is_no_list(self, text: str) -> None:
         """What is not a list of tools is said."""
         loaded = parse_catalog(Source(text, "a.json"))
         assert [p.code for p in loaded.problems] == ["bad-tool-list"]
@@ -179,11 +185,11 @@ class TestToolsList:
         ],
         ids=range(5),
     )
-    def test_hostile_json_is_one_problem(self, text, code):
+    def test_hostile_json_is_one_problem(self, text: str, code: str) -> None:
         """Never a traceback, and never the last of two keys."""
         assert [p.code for p in parse_catalog(Source(text, "a.json")).problems] == [code]
 
-    def test_what_cannot_be_called_by_name_is_left_out(self):
+    def test_what_cannot_be_called_by_name_is_left_out(self) -> None:
         """A malformed or a native name leaves its tool out with a warning, and keeps the rest."""
         names = ["fine", "submit_plan", "a b", "x" * 129, "r\u202eead"]
         text = json.dumps([{"name": n} for n in names])

@@ -3,12 +3,14 @@
 import json
 import re
 import tomllib
+from collections.abc import Iterator
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.profiles.json_positions import locate_json
-from remit.profiles.positions import DEPTH, Located, key_path, locate
+from remit.profiles.positions import DEPTH, KeyPath, Located, key_path, locate
 
 KEYS = st.one_of(
     st.from_regex(r"[A-Za-z0-9_-]{1,6}", fullmatch=True),
@@ -29,7 +31,7 @@ BREAKS = st.sampled_from(["", "\n", " # [it's] {a = 1}\n", "\n\n", " "])
 
 
 @st.composite
-def written_key(draw, key: str) -> str:
+def written_key(draw: st.DrawFn, key: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]+", key) and draw(st.booleans()):
         return key
     if "'" not in key and draw(st.booleans()):
@@ -38,7 +40,7 @@ def written_key(draw, key: str) -> str:
 
 
 @st.composite
-def written(draw, value: object) -> str:
+def written(draw: st.DrawFn, value: Any) -> str:
     """Write a value in one of the ways that TOML has for it."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -50,9 +52,9 @@ def written(draw, value: object) -> str:
             return f"'''{value}'''"
         return '"' + basic.replace("\n", "\\n") + '"'
     if isinstance(value, list):
-        gap = draw(BREAKS)
+        gap: str = draw(BREAKS)
         items = [draw(BREAKS) + draw(written(v)) + draw(BREAKS) for v in value]
-        tail = "," if items and draw(st.booleans()) else ""
+        tail = draw(st.sampled_from(["", ","])) if items else ""
         return "[" + ",".join(items) + tail + gap + "]"
     if isinstance(value, dict):
         pairs = [
@@ -60,21 +62,21 @@ def written(draw, value: object) -> str:
             for k, v in value.items()
         ]
         return "{" + ",".join(pairs) + draw(BLANKS) + "}"
-    return value.isoformat() if hasattr(value, "isoformat") else repr(value)
+    return str(value.isoformat()) if hasattr(value, "isoformat") else repr(value)
 
 
 VALUES = st.recursive(
     SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(KEYS, v, max_size=3), max_leaves=6
 )
-TABLES = st.dictionaries(KEYS, VALUES, max_size=4)
+TABLES: st.SearchStrategy[dict[str, Any]] = st.dictionaries(KEYS, VALUES, max_size=4)
 
 
 @st.composite
-def documents(draw) -> str:
+def documents(draw: st.DrawFn) -> str:
     """Write a random document with headers, lists of tables, dotted keys and comments."""
     lines = []
 
-    def pairs(table: dict[str, object]) -> None:
+    def pairs(table: dict[str, Any]) -> None:
         for key, value in table.items():
             dotted = draw(written_key(key))
             if isinstance(value, dict) and len(value) == 1 and draw(st.booleans()):
@@ -96,7 +98,7 @@ def documents(draw) -> str:
     return "\n".join(lines)
 
 
-def walk(value, path=()):
+def walk(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     yield path, value
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -112,7 +114,7 @@ def key_at(located: Located, offset: int) -> str:
     part = re.match(r""""(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+""", rest)
     assert part is not None
     ((key, _),) = tomllib.loads(f"{part[0]} = 1").items()
-    return key
+    return str(key)
 
 
 def value_at(located: Located, offset: int, value: object) -> object:
@@ -129,7 +131,7 @@ def value_at(located: Located, offset: int, value: object) -> object:
 class TestToml:
     @settings(max_examples=60, deadline=None)
     @given(documents())
-    def test_every_path_of_a_document_is_found_at_its_key_and_value(self, text):
+    def test_every_path_of_a_document_is_found_at_its_key_and_value(self, text: str) -> None:
         """What stands at a place is what the parser reads there, for every path."""
         data = tomllib.loads(text)
         located = locate(text)
@@ -145,14 +147,14 @@ class TestToml:
                 assert value_at(located, spot.value, value) == value
         assert set(located.spots) == {p for p, _ in walk(data) if p}
 
-    def test_lines_and_columns_count_from_one(self):
+    def test_lines_and_columns_count_from_one(self) -> None:
         """The first character is 1:1, and a line ends after its newline."""
         located = locate('a = 1\n\n[b]\nc = ["x",\n  "y"]')
         assert located.line_column(located.spots[("a",)].key) == (1, 1)
         assert located.line_column(located.spots[("a",)].value) == (1, 5)
         assert located.line_column(located.spots[("b", "c", 1)].value) == (5, 3)
 
-    def test_what_is_not_there_has_the_place_of_what_is_around_it(self):
+    def test_what_is_not_there_has_the_place_of_what_is_around_it(self) -> None:
         """A missing key is placed at its table."""
         located = locate("[b]\nc = 1\n")
         assert located.spot(("b", "d")) == located.spots[("b",)]
@@ -160,7 +162,7 @@ class TestToml:
 
     @settings(max_examples=200, deadline=None)
     @given(st.text(st.sampled_from("[]{}=.,\"'#\\\n ab1"), max_size=60))
-    def test_no_text_makes_the_scan_fail(self, text):
+    def test_no_text_makes_the_scan_fail(self, text: str) -> None:
         """Any text is scanned up to where it stops being TOML, and nothing is raised."""
         located = locate(text)
         try:
@@ -169,7 +171,7 @@ class TestToml:
             return
         assert located.whole or located.deep is not None
 
-    def test_nesting_past_the_bound_is_placed(self):
+    def test_nesting_past_the_bound_is_placed(self) -> None:
         """The place is that of the first bracket too many."""
         located = locate("a = " + "[" * 30)
         assert located.deep == 4 + DEPTH - 1
@@ -180,7 +182,7 @@ class TestJson:
                         lambda v: st.lists(v, max_size=3) | st.dictionaries(KEYS, v, max_size=3)),
            st.sampled_from([None, 1]))  # fmt: skip
     @settings(max_examples=150, deadline=None)
-    def test_every_path_of_a_text_is_found(self, data, indent):
+    def test_every_path_of_a_text_is_found(self, data: object, indent: int | None) -> None:
         """What stands at a place decodes to the value of the path."""
         text = json.dumps(data, indent=indent)
         located = locate_json(text)
@@ -191,9 +193,9 @@ class TestJson:
             if path and isinstance(path[-1], str):
                 assert decoder.raw_decode(text, spot.key)[0] == path[-1]
         assert located.again is None
-        assert len(located.spots) == sum(1 for _ in walk(data))
+        assert len(located.spots) == len(list(walk(data)))
 
 
-def test_a_path_is_written_as_people_read_it():
+def test_a_path_is_written_as_people_read_it() -> None:
     """Keys with other letters are quoted, places in lists are in brackets."""
     assert key_path(("ceiling", "limit", "git.push", 1)) == 'ceiling.limit."git.push"[1]'

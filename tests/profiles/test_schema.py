@@ -1,6 +1,7 @@
 """JSON Schemas say what the loader says."""
 
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -19,15 +20,15 @@ BAD = Path(__file__).parent / "bad"
 
 def valid(kind: str, source: Source) -> bool:
     data = parse_toml(source).data
-    return jsonschema.Draft202012Validator(schema(kind)).is_valid(data)
+    return bool(jsonschema.Draft202012Validator(schema(kind)).is_valid(data))
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_a_schema_is_one_and_says_what_each_key_is(kind):
+def test_a_schema_is_one_and_says_what_each_key_is(kind: str) -> None:
     """Every key has a description; unknown keys are refused."""
     jsonschema.Draft202012Validator.check_schema(schema(kind))
 
-    def check(table):
+    def check(table: dict[str, Any]) -> None:
         assert table["additionalProperties"] is False
         for key in table["properties"].values():
             assert key["description"].endswith(".")
@@ -37,7 +38,7 @@ def test_a_schema_is_one_and_says_what_each_key_is(kind):
     check(schema(kind))
 
 
-def test_what_is_shipped_is_valid():
+def test_what_is_shipped_is_valid() -> None:
     """Editors do not underline our own files."""
     assert all(valid("profile", s) for s in built_in_sources())
     assert all(valid("catalog", shipped_catalog(n)) for n in shipped_catalogs())
@@ -55,7 +56,7 @@ def test_what_is_shipped_is_valid():
         ("catalog", CatalogFile, "catalog-unknown-value"),
     ],
 )
-def test_schema_and_loader_refuse_the_same_shapes(kind, shape, name):
+def test_schema_and_loader_refuse_the_same_shapes(kind: str, shape: type, name: str) -> None:
     """What is wrong in shape is wrong to both, and the neighbour is right to both."""
     bad, good = read_source(BAD / f"{name}.toml"), read_source(BAD / f"{name}.good.toml")
     assert valid(kind, good)
@@ -67,7 +68,7 @@ def test_schema_and_loader_refuse_the_same_shapes(kind, shape, name):
         structure(parse_toml(bad), shape)
 
 
-def test_every_key_of_a_shape_has_a_line_that_says_it():
+def test_every_key_of_a_shape_has_a_line_that_says_it() -> None:
     """The reference is made of these."""
     for shape in SHAPES.values():
         assert all(a.metadata["doc"] for a in attrs.fields(shape))

@@ -67,7 +67,7 @@ EXAMPLES = st.lists(
 
 
 @st.composite
-def profiles(draw) -> Profile:
+def profiles(draw: st.DrawFn) -> Profile:
     """A profile of a user, under chat, as the loader would make it."""
     brief = draw(st.none() | BRIEFS)
     if brief is not None and brief.verbs and draw(st.booleans()):
@@ -91,12 +91,12 @@ def profiles(draw) -> Profile:
 class TestProfiles:
     @settings(max_examples=80, deadline=None)
     @given(profiles())
-    def test_a_written_profile_loads_back_equal(self, profile):
+    def test_a_written_profile_loads_back_equal(self, profile: Profile) -> None:
         """Every key comes back, whatever letters its words hold."""
         assert LIBRARY.parse(Source(write_profile(profile), "mine.toml")) == profile
 
     @pytest.mark.parametrize("name", LIBRARY.names())
-    def test_a_built_in_profile_written_out_is_that_profile(self, name):
+    def test_a_built_in_profile_written_out_is_that_profile(self, name: str) -> None:
         """`show --format toml` can be loaded although its name is reserved: it claims nothing."""
         text = write_profile(LIBRARY.get(name))
         assert LIBRARY.parse(Source(text, "out.toml")) == LIBRARY.get(name)
@@ -104,12 +104,12 @@ class TestProfiles:
         entry = LIBRARY.examine(Source(changed, "out.toml"))
         assert [p.code for p in entry.problems] == ["reserved-name"]
 
-    def test_what_is_as_the_parent_is_not_written(self):
+    def test_what_is_as_the_parent_is_not_written(self) -> None:
         """A file says only what it states itself."""
         source = Source('name = "mine"\nextends = "plan"\n', "mine.toml")
         assert write_profile(LIBRARY.parse(source)) == source.text
 
-    def test_an_overlay_is_no_part_of_the_file(self):
+    def test_an_overlay_is_no_part_of_the_file(self) -> None:
         """What narrows a profile besides its parents is not written."""
         profile = LIBRARY.get("plan")
         assert write_profile(profile.under(Side("overlay", Ceiling(deny=["x"])))) == write_profile(
@@ -136,7 +136,7 @@ TOOLS = st.lists(
 class TestCatalogues:
     @settings(max_examples=100, deadline=None)
     @given(TOOLS, st.sampled_from(["effects", "undeclared", "classify"]))
-    def test_a_written_catalogue_loads_back_equal(self, tools, kind):
+    def test_a_written_catalogue_loads_back_equal(self, tools: list[Tool], kind: str) -> None:
         """Declared, undeclared and classified tools come back."""
 
         def changed(tool: Tool) -> Tool:
@@ -153,12 +153,12 @@ class TestCatalogues:
         assert loaded.catalog == catalog
 
     @pytest.mark.parametrize("name", shipped_catalogs())
-    def test_a_shipped_catalogue_written_out_is_that_catalogue(self, name):
+    def test_a_shipped_catalogue_written_out_is_that_catalogue(self, name: str) -> None:
         """Nothing of ours is lost on the way."""
         catalog = load_catalog(name)
         assert parse_catalog(Source(write_catalog(catalog), "x.toml")).require() == catalog
 
-    def test_comments_stand_above_their_tool(self):
+    def test_comments_stand_above_their_tool(self) -> None:
         """Each line of a comment is one, and holds no control character."""
         catalog = Catalog([Tool("mine", "x", Tier.READ)])
         text = write_catalog(catalog, {"x": "first\nsecond\x07"})
@@ -166,7 +166,7 @@ class TestCatalogues:
             'source = "mine"\n\n# first\n# second \n[tools.x]\ntier = "read"\neffects = []\n'
         )
 
-    def test_a_file_has_one_source(self):
+    def test_a_file_has_one_source(self) -> None:
         """Tools of two sources are two files."""
         both = Catalog.union(load_catalog("mcp-git"), native_catalog())
         with pytest.raises(ValueError, match="one source"):

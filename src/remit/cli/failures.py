@@ -55,7 +55,8 @@ def run(command: click.Command, args: Sequence[str]) -> int:
 def _of_machine(error: RemitError) -> bool:
     # By name, so that a command without a database imports none.
     return any(
-        c.__name__ in ("StoreError", "MachineError", "SandboxError") for c in type(error).__mro__
+        c.__name__ in ("StoreError", "MachineError", "DemoError", "SandboxError")
+        for c in type(error).__mro__
     )
 
 

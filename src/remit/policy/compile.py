@@ -11,7 +11,8 @@ import hashlib
 import json
 from array import array
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import compress
 
 from attrs import field, frozen
 
@@ -35,7 +36,8 @@ class Compiled:
     """The rows of one profile over one catalogue.
 
     ``rows`` has one entry a tool, the place of its decision in each tuple of ``by_dial``. All
-    else is a view, computed when asked for.
+    else is a view, computed when asked for. (By hand: a cached property in a class with slots
+    would halve the speed of a decision.)
     """
 
     profile: Profile
@@ -46,6 +48,9 @@ class Compiled:
     admitted: frozenset[str] = ADMITTED
     askable: bool = True
     _index: Mapping[str, int] = field(factory=dict, eq=False, repr=False)
+    _visible: tuple[bool, ...] | None = field(default=None, init=False, eq=False, repr=False)
+    _surface: tuple[Tool, ...] | None = field(default=None, init=False, eq=False, repr=False)
+    _hash: str = field(default="", init=False, eq=False, repr=False)
 
     def decide(self, tool: str, dial: Dial, found: CallEffects | None = None) -> Decision:
         """Judge a call by tool name or key, in the order pin, filter, guard, gate.
@@ -78,16 +83,22 @@ class Compiled:
         at = self.catalog.index.get(tool)
         return at is not None and self.visible[at]
 
-    @cached_property
+    @property
     def visible(self) -> tuple[bool, ...]:
         """For each tool of the catalogue, whether it is in the surface."""
-        shown = [d.layer is not Layer.FILTER for d in self.by_dial[Dial.ASK]]
-        return tuple(shown[row] for row in self.rows)
+        if self._visible is None:
+            shown = [d.layer is not Layer.FILTER for d in self.by_dial[Dial.ASK]]
+            object.__setattr__(self, "_visible", tuple(map(shown.__getitem__, self.rows)))
+            assert self._visible is not None, "it was set just now"
+        return self._visible
 
     @property
     def surface(self) -> tuple[Tool, ...]:
         """The tools that the model is shown, in catalogue order."""
-        return tuple(t for t, v in zip(self.catalog.tools, self.visible, strict=True) if v)
+        if self._surface is None:
+            object.__setattr__(self, "_surface", tuple(compress(self.catalog.tools, self.visible)))
+            assert self._surface is not None, "it was set just now"
+        return self._surface
 
     @property
     def hidden(self) -> tuple[tuple[Tool, Decision], ...]:
@@ -99,13 +110,16 @@ class Compiled:
             if not visible
         )
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """SHA-256 over all that decides or is said: equal inputs, equal hash, and no others."""
-        settings = sorted([s.effect, s.verdict.value, *_told(s.target)] for s in self.settings)
-        admitted = sorted(self.admitted)
-        parts = [self.profile.hash, self.catalog.hash, settings, admitted, self.askable]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        if not self._hash:
+            settings = sorted([s.effect, s.verdict.value, *_told(s.target)] for s in self.settings)
+            admitted = sorted(self.admitted)
+            parts = [self.profile.hash, self.catalog.hash, settings, admitted, self.askable]
+            hashed = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+            object.__setattr__(self, "_hash", hashed)
+        return self._hash
 
 
 def _told(target: str | None) -> list[str]:

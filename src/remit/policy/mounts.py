@@ -91,6 +91,11 @@ class Mount:
     #: The host makes an empty folder here for as long as the command runs.
     placeholder: bool = False
 
+    @property
+    def folder(self) -> str:
+        """The path as a folder; nothing lies in a file."""
+        return self.path if self.kind is Kind.FOLDER else f"{self.path}\0"
+
 
 @frozen
 class Advisory:
@@ -134,12 +139,8 @@ class Mounts:
 
     def at(self, path: str) -> Access:
         """Say what a command can do at a path; only settled mounts answer for the machine."""
-        best = max(
-            (m for m in self.mounts if within(path, m.path)),
-            key=lambda m: len(m.path),
-            default=None,
-        )
-        return best.access if best else Access.READ
+        over = [m for m in self.mounts if path == m.path or within(path, m.folder)]
+        return max(over, key=lambda m: len(m.path)).access if over else Access.READ
 
     def asked(self) -> tuple[str, ...]:
         """The paths about which `settle` wants to know, each with the folder that holds it."""

@@ -249,6 +249,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "server-list": "the server's list of tools cannot be read",
             "server-garbage": "the server wrote what is no message",
             "client-garbage": "the client wrote what is no message",
+            "tool-name-taken": "a tool of the server bears the name of one of remit's verbs",
+            "tool-malformed": "a tool that the server does not list as MCP wants it",
             "tool-unreadable": "a tool that the client's protocol cannot carry",
             "judging-failed": "remit itself failed to judge, so it refused",
         },

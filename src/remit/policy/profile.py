@@ -83,7 +83,7 @@ class Example:
     where: Position = field(default=Position(), eq=False)
 
 
-@frozen
+@frozen(slots=False)  # with slots, a cached property slows every attribute
 class Profile:
     """A mode's declaration, resolved: the sides whose meet is its ceiling, and the brief in force.
 

@@ -82,7 +82,7 @@ def small_ints(numbers: Sequence[int], bound: int) -> bytes | array[int]:
     return bytes(numbers) if bound <= 256 else array("I", numbers)
 
 
-@frozen
+@frozen(slots=False)  # with slots, a cached property slows every attribute
 class Catalog:
     """Tools in order, each known by ``source:name``; raises `InputError` if two share a key.
 

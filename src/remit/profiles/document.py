@@ -121,9 +121,11 @@ class Places(Mapping[str, Position]):
 
 def parse_toml(source: Source) -> Document:
     """Parse a text; raises `InputError` with the one problem that keeps it from being TOML."""
-    if len(source.text) > TOML_BYTES:
-        decode(source.text.encode(), source.file)
-    text = source.text.replace("\r\n", "\n")
+    text = source.text
+    if len(text) > TOML_BYTES:
+        decode(text.encode(), source.file)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
     if (at := text.find("\0")) >= 0:
         raise _wrong(source, "file-not-text", f"the file is not text: character {at} is NUL", 0, 0)
     if _may_be_deep(text):

@@ -77,7 +77,8 @@ class Gateway:
             on_call_tool=_answered_before,
             on_subscriptions_listen=ListenHandler(self._news.bus),
         )
-        self._server.middleware.append(self._answer)
+        # In place of what traces each request: that costs, and nobody listens.
+        self._server.middleware[:] = [self._answer]
 
     async def serve(
         self,
@@ -120,12 +121,13 @@ class Gateway:
         """Answer with the surface: what the frame shows of the upstream, and the native verbs."""
         if (ctx.params or {}).get("cursor") is not None:
             raise MCPError(types.INVALID_PARAMS, "the list has one page, so it knows no cursor")
-        await self.upstream.settled()
+        if self.upstream.starting:
+            await self.upstream.settled()
         try:
             frame, native = await self.judge.surface()
         except RemitError as error:
             raise MCPError(types.INTERNAL_ERROR, _sentence(error)) from None
-        self._notice.known(frame.projection.mode)
+        self._notice.begin(frame.projection.mode, frame.space.revision)
         relayed = [
             raw
             for tool in frame.projection.tools
@@ -166,15 +168,15 @@ class Gateway:
             return self._refuse(
                 ctx, f"`{name}` was not run, because it could not be judged: {_sentence(error)}"
             )
-        line = self._notice.due(frame.projection.mode)
         if isinstance(outcome, Run):
             result = await self._forward(ctx, outcome, params)
         else:
             result = said(outcome.text, outcome.error, outcome.data)
-            if told := (outcome.data or {}).get("mode"):
-                # The answer itself tells which mode holds from here on.
-                self._notice.known(str(told), told=True)
-                line = None
+        line = self._notice.due(frame.projection.mode, frame.space.revision)
+        if isinstance(outcome, Answer) and (mode := (outcome.data or {}).get("mode")):
+            # The answer itself tells which mode holds from here on.
+            self._notice.told(str(mode))
+            line = None
         if line and isinstance(result.get("content"), list):
             result["content"] = [*result["content"], text_block(line)]
         return result_for(ctx.protocol_version, result, self._stamp)

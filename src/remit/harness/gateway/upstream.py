@@ -171,6 +171,10 @@ class Upstream:
             self._down(f"could not be started: {error.strerror or error}")
         except RemitError as error:
             self._down(f"could not be started: {error.problems[0].message}")
+        except Exception as error:
+            # Nothing that a server does may end the gateway, which would end the conversation.
+            if self._link is not None or not self._settled.is_set():
+                self._down(f"could not be talked to: {escape(repr(error))}")
         finally:
             self._server = None
 
