@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,20 +31,13 @@ def make_box(worktree: Path, tmp_path: Path) -> MakeBox:
     home = tmp_path / "home"
     home.mkdir()
 
-    def make(*refuse: str, backend: str = "bubblewrap", **more: object) -> Box:
+    def make(
+        *refuse: str, backend: str = "bubblewrap", env: dict[str, str] | None = None, **more: Any
+    ) -> Box:
         if backend == "bubblewrap":
             need("bwrap", debian="bubblewrap")
-        found = {
-            "HOME": str(home),
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            **dict(more.pop("env", {})),
-        }  # type: ignore[call-overload]
-        limit = more.pop("limit", {})
-        ceiling = Ceiling(
-            refuse=refuse,
-            limit={e: frozenset({frozenset(p)}) for e, p in dict(limit).items()},  # type: ignore[call-overload]
-        )
-        ground = survey(worktree, ("sh",), found, **more)  # type: ignore[arg-type]
-        return box(ceiling, ground, choose(backend))
+        found = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})}
+        ground = survey(worktree, ("sh",), found, **more)
+        return box(Ceiling(refuse=refuse), ground, choose(backend))
 
     return make

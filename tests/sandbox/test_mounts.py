@@ -1,5 +1,6 @@
 """The mounts as a value: from ceiling and ground alone."""
 
+from collections.abc import Mapping
 from posixpath import dirname
 
 import pytest
@@ -35,8 +36,10 @@ def limit(*lists: tuple[str, ...], effect: str = "worktree.write") -> Ceiling:
     return Ceiling(limit={effect: frozenset(frozenset(one) for one in lists)})
 
 
-def settled(ceiling: Ceiling, ground: Ground = GROUND, **places: Place) -> Mounts:
-    return confine(ceiling, ground).settle(places)
+def settled(
+    ceiling: Ceiling, ground: Ground = GROUND, places: Mapping[str, Place] | None = None
+) -> Mounts:
+    return confine(ceiling, ground).settle(places or {})
 
 
 class TestPosture:
@@ -70,7 +73,7 @@ class TestPosture:
         """So is the database; secrets of the home are, under all but the top one."""
         places = {f"/home/u/{n}": Place(Kind.FOLDER, f"/home/u/{n}") for n in (".ssh", ".aws")}
         for ceiling in (TOP, Ceiling(refuse={"worktree.write"}), limit(("docs/**",))):
-            mounts = settled(ceiling, **places)
+            mounts = settled(ceiling, places=places)
             assert mounts.at(GROUND.control[1]) is Access.HIDDEN
             shown = mounts.at("/home/u/.ssh/id") is Access.READ
             assert shown == (ceiling == TOP)
@@ -148,7 +151,7 @@ class TestSettling:
     def test_what_is_missing_is_not_mounted(self) -> None:
         """But a protected path in a writable folder is held by a placeholder."""
         gone = {p: Place(Kind.MISSING, p) for p in (f"{ROOT}/.claude", "/home/u/.ssh")}
-        mounts = settled(Ceiling(refuse={"git.push"}), **gone)
+        mounts = settled(Ceiling(refuse={"git.push"}), places=gone)
         held = {m.path for m in mounts.mounts if m.placeholder}
         assert held == {f"{ROOT}/.claude"}
         assert "/home/u/.ssh" not in [m.path for m in mounts.mounts]
@@ -156,20 +159,20 @@ class TestSettling:
     def test_a_read_only_worktree_needs_no_placeholder(self) -> None:
         """Nothing can be made there anyway, and the tree stays untouched."""
         gone = {f"{ROOT}/.claude": Place(Kind.MISSING, f"{ROOT}/.claude")}
-        mounts = settled(Ceiling(refuse={"worktree.write"}), **gone)
+        mounts = settled(Ceiling(refuse={"worktree.write"}), places=gone)
         assert not any(m.placeholder for m in mounts.mounts)
 
     def test_a_writable_mount_never_follows_a_link(self) -> None:
         """It is left out, and that is told."""
         lead = {f"{ROOT}/docs": Place(Kind.FOLDER, "/home/u")}
-        mounts = settled(limit(("docs/**",)), **lead)
+        mounts = settled(limit(("docs/**",)), places=lead)
         assert mounts.at("/home/u/x") is not Access.WRITE
         assert f"{ROOT}/docs" in [a.what for a in mounts.advisory]
 
     def test_a_protected_link_in_a_writable_folder_is_told(self) -> None:
         """What it leads to is kept; the link itself can be replaced."""
         lead = {f"{ROOT}/.claude": Place(Kind.FOLDER, f"{ROOT}/settings")}
-        mounts = settled(TOP, **lead)
+        mounts = settled(TOP, places=lead)
         assert mounts.at(f"{ROOT}/settings/x") is Access.READ
         assert f"{ROOT}/.claude" in [a.what for a in mounts.advisory]
 

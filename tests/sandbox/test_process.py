@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from remit.harness.sandbox.box import SandboxError
+from remit.harness.sandbox.box import Box, SandboxError, box, choose
 from remit.harness.sandbox.process import start
+from remit.harness.sandbox.survey import survey
+from remit.policy.ceiling import TOP
 from tests.sandbox.conftest import MakeBox
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
@@ -225,7 +227,7 @@ class TestPlaceholders:
         path = worktree / ".mcp.json"
         one = make_box(protected=[str(path)])
         with start(one, sh("read x"), ENVIRONMENT, stdin=subprocess.PIPE) as first:
-            two = make_box_again(make_box, worktree, path)
+            two = make_box_again(worktree, path)
             assert two.mounts.at(str(path)).value == "ro"
             script = f"read x; mkdir {path}/y"
             with start(
@@ -253,9 +255,5 @@ class TestPlaceholders:
         assert running.appeared == (str(path),)
 
 
-def make_box_again(make_box: MakeBox, worktree: Path, path: Path) -> object:
-    from remit.harness.sandbox.box import box, choose
-    from remit.harness.sandbox.survey import survey
-    from remit.policy.ceiling import TOP
-
+def make_box_again(worktree: Path, path: Path) -> Box:
     return box(TOP, survey(worktree, ("sh",), ENVIRONMENT, protected=[str(path)]), choose())

@@ -11,6 +11,7 @@ import sys
 import termios
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,10 +154,11 @@ def test_nothing_is_left_to_be_read_by_the_shell_afterwards(place: Path) -> None
 
 
 class TestPipes:
-    def run(self, place: Path, *words: str, **more: object) -> "subprocess.CompletedProcess[bytes]":
-        return subprocess.run(
+    def run(self, place: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
             argv(place, *words), env=environment(place), timeout=60, capture_output=True, **more
-        )  # type: ignore[call-overload, no-any-return]
+        )
+        return done
 
     def test_standard_input_and_output_pass(self, place: Path) -> None:
         """Bytes are bytes, whatever they are."""
