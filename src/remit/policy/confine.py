@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
 from posixpath import basename, dirname, join, normpath
 
 from remit.policy.ceiling import TOP, Ceiling, Lists
@@ -22,6 +23,8 @@ __all__ = ["confine"]
 _WRITE = "worktree.write"
 _EGRESS = "network.egress"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "127.*", "127.**"})
+
+_KEPT = re.compile("|".join(map(translate, KEPT_NAMES)))
 
 #: A folder with all that lies in it, or one file, from the worktree.
 _Part = tuple[str, Kind]
@@ -247,12 +250,9 @@ def _effects(
 def _environment(ground: Ground) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split the names of the host's environment; the operator's own are never let through."""
 
-    def keeps(name: str) -> bool:
-        if name.startswith("REMIT_"):
-            return False
-        return name in ground.keep or any(fnmatchcase(name, p) for p in KEPT_NAMES)
-
-    return (
-        tuple(sorted(filter(keeps, ground.names))),
-        tuple(sorted(n for n in ground.names if not keeps(n))),
-    )
+    kept = {
+        name
+        for name in ground.names
+        if (name in ground.keep or _KEPT.fullmatch(name)) and not name.startswith("REMIT_")
+    }
+    return tuple(sorted(kept)), tuple(sorted(ground.names - kept))

@@ -143,9 +143,9 @@ class Mounts:
         return max(over, key=lambda m: len(m.path)).access if over else Access.READ
 
     def asked(self) -> tuple[str, ...]:
-        """The paths about which `settle` wants to know, each with the folder that holds it."""
-        paths = [m.path for m in self.mounts]
-        return tuple(sorted({*paths, *map(dirname, paths)}))
+        """The paths about which `settle` wants to know, and the folders that hold some of them."""
+        held = (dirname(m.path) for m in self.mounts if m.if_missing is not IfMissing.LEAVE)
+        return tuple(sorted({*held, *(m.path for m in self.mounts)}))
 
     def settle(self, places: Mapping[str, Place]) -> Mounts:
         """Fit the mounts to what the host found; a path it was not asked about is as stated.

@@ -104,12 +104,13 @@ def places(mounts: Mounts) -> dict[str, Place]:
 
 
 def _place(path: str) -> Place:
-    real = os.path.realpath(path)
     try:
-        mode = os.stat(real).st_mode
+        mode = os.stat(path).st_mode
     except OSError:
+        # Most of the places that are known are missing, and resolving one costs ten times as much.
         return Place(Kind.MISSING, path)
-    return Place(Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE, real)
+    kind = Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
+    return Place(kind, os.path.realpath(path))
 
 
 def installation_of(command: tuple[str, ...], search: str) -> tuple[str, ...]:
