@@ -1,10 +1,26 @@
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
+from remit.harness.session import Answer, Run
+from remit.policy.tools import Call
 from tests.cli.conftest import Remit
+from tests.needs import need_module
 
+if TYPE_CHECKING:
+    from remit.harness.gateway.server import Gateway
+
+#: A server that ends at once.
 SERVER = ("--", sys.executable, "-c", "raise SystemExit")
+
+
+@pytest.fixture(autouse=True)
+def parts() -> None:
+    """What a gateway stands on."""
+    need_module("mcp")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +66,33 @@ def test_environment(
 
     assert said.code == 3
     assert "/nonexistent/" in said.err
+
+
+def test_secrets(remit: Remit, workspace: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the gateway no tool reads the operator token, and none changes the configuration."""
+    remit("space", "create", "desk")
+    config = f"{workspace['config']}/remit.toml"
+    answers: dict[str, Run | Answer] = {}
+
+    def serve(_: object, gateway: Gateway, *__: object) -> None:
+        session = gateway.judge.session
+        session.set_catalog(session.engine.catalogs(["mcp-filesystem"]))
+        for name, tool, path in (
+            ("read token", "read_text_file", workspace["operator_token_file"]),
+            ("read config", "read_text_file", config),
+            ("write config", "write_file", config),
+        ):
+            answers[name] = session.call(session.frame(), Call(tool, {"path": path}))
+
+    monkeypatch.setattr("remit.harness.gateway.run.anyio.run", serve)
+    here = ("--db", workspace["db"], "--config", workspace["config"])
+
+    said = remit("gateway", "--space", "desk", *here, *SERVER)
+
+    assert said.code == 0
+    assert isinstance(answers["read config"], Run)
+    for name in ("read token", "write config"):
+        assert "protected" in str(answers[name])
 
 
 def test_without_mcp(

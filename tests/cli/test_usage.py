@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import remit.cli.failures
 from remit.cli.app import app
-from remit.policy.problems import InputError
+from remit.cli.failures import MachineError
+from remit.harness.store import StoreConflict, StoreError
+from remit.policy.problems import InputError, RemitError
 from tests.cli.conftest import Remit
 
 
@@ -154,15 +155,9 @@ class TestProcess:
 
 def test_error_kinds() -> None:
     """Only what this machine fails at is 3; the rest of our errors is the input's."""
-    from remit.harness.store import StoreConflict, StoreError
+    kinds = (StoreError, MachineError, InputError, StoreConflict, RemitError)
 
-    of_machine = remit.cli.failures._of_machine
-    problem = InputError([])
-
-    assert of_machine(StoreError([]))
-    assert of_machine(remit.cli.failures.MachineError([]))
-    assert not of_machine(problem)
-    assert not issubclass(StoreConflict, StoreError)
+    assert [kind.of_machine for kind in kinds] == [True, True, False, False, False]
 
 
 class TestTerminal:

@@ -35,7 +35,7 @@ _NOT_ADMITTED = Decision(Verdict.DENY, Layer.FILTER, Cause.NOT_ADMITTED)
 class Compiled:
     """The rows of one profile over one catalogue.
 
-    ``rows`` has one entry a tool, the place of its decision in each tuple of ``by_dial``. All
+    ``rows`` has one entry a tool, the place in ``table`` of its decisions under each dial. All
     else is a view, computed when asked for. (By hand: a cached property in a class with slots
     would halve the speed of a decision.)
     """
@@ -43,7 +43,7 @@ class Compiled:
     profile: Profile
     catalog: Catalog
     rows: bytes | array[int]
-    by_dial: Mapping[Dial, tuple[Decision, ...]]
+    table: tuple[Mapping[Dial, Decision], ...]
     settings: tuple[Setting, ...] = ()
     admitted: frozenset[str] = ADMITTED
     askable: bool = True
@@ -62,7 +62,7 @@ class Compiled:
             at = self._index[tool]
         except KeyError:
             return self._nameless(tool)
-        decision = self.by_dial[dial][self.rows[at]]
+        decision = self.table[self.rows[at]][dial]
         if found is None or decision.layer in (Layer.PIN, Layer.FILTER):
             return decision
         return self._judge(self.catalog.shapes[self.catalog.shape_of[at]], dial, found)
@@ -87,7 +87,7 @@ class Compiled:
     def visible(self) -> tuple[bool, ...]:
         """For each tool of the catalogue, whether it is in the surface."""
         if self._visible is None:
-            shown = [d.layer is not Layer.FILTER for d in self.by_dial[Dial.ASK]]
+            shown = [row[Dial.ASK].layer is not Layer.FILTER for row in self.table]
             object.__setattr__(self, "_visible", tuple(map(shown.__getitem__, self.rows)))
             assert self._visible is not None, "it was set just now"
         return self._visible
@@ -103,9 +103,8 @@ class Compiled:
     @property
     def hidden(self) -> tuple[tuple[Tool, Decision], ...]:
         """The tools that the model is not shown, each with the filter's decision."""
-        decisions = self.by_dial[Dial.ASK]
         return tuple(
-            (tool, decisions[row])
+            (tool, self.table[row][Dial.ASK])
             for tool, row, visible in zip(self.catalog.tools, self.rows, self.visible, strict=True)
             if not visible
         )
@@ -172,12 +171,18 @@ def compile_profile(
         profile,
         catalog,
         small_ints(rows, len(table)),
-        {dial: tuple(row[i] for row in table) for i, dial in enumerate(Dial)},
+        tuple(map(_row, table)),
         settings,
         admitted,
         askable,
         catalog.index,
     )
+
+
+@lru_cache(maxsize=1 << 16)
+def _row(decisions: tuple[Decision, ...]) -> Mapping[Dial, Decision]:
+    """Modes share these too: most of a mode's rows are like some other's."""
+    return dict(zip(Dial, decisions, strict=True))
 
 
 def _unseen(

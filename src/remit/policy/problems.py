@@ -71,6 +71,9 @@ class RemitError(Exception):
     ``problems`` is never empty; ``str()`` renders them, one under the other.
     """
 
+    #: Did this machine fail, rather than what was given.
+    of_machine = False
+
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(p) for p in self.problems))

@@ -79,6 +79,7 @@ def test_hash() -> None:
         ([tool(), tool()], ["duplicate-tool"]),
         ([tool(name="mode")], ["tool-name-taken"]),
         ([tool(name="remit:mode")], ["tool-name-taken"]),
+        ([tool(name="s:t"), tool(name="t:s")], ["bad-tool-name"]),
         (
             [tool(name="a b"), tool(name=""), tool(name="x" * 129), tool(name=None)],
             ["bad-tool-name"] * 4,

@@ -37,6 +37,8 @@ _HISTORY = (
 class DemoError(RemitError):
     """The demo cannot be played here: a program is missing, or the folder cannot be used."""
 
+    of_machine = True
+
 
 @frozen
 class Disk:

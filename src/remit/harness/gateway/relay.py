@@ -107,6 +107,9 @@ def _left_out(
     if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
         why = f"{quoted(str(name))} is no tool name"
         return _wrong("bad-tool-name", why, "a name is 1 to 128 letters, digits and `_.:/-`")
+    if name.startswith(f"{server}:"):
+        why = f"{quoted(name)} is spelt as the source and name of another tool"
+        return _wrong("bad-tool-name", why, "rename the tool, or call the server otherwise")
     if name in taken:
         why = f"tool `{name}` bears the name of a verb of remit's own"
         hint = "remit serves that verb itself; rename the tool in the server"

@@ -56,6 +56,7 @@ def run_gateway(
     *,
     server: tuple[str, str] | None = None,
     protected: Iterable[str] = (),
+    secret: Iterable[str] = (),
     backend: Backend | None = None,
     survey: Survey | None = None,
     report: Callable[[Problem], None] = to_stderr,
@@ -63,9 +64,10 @@ def run_gateway(
     """Serve one client on standard input and output until it leaves or a signal ends it.
 
     ``server`` is the operator's name for the upstream and the catalogue that declares its tools;
-    ``protected`` are the paths that no tool may touch; ``backend`` is the sandbox that the upstream
-    runs in, which needs ``survey``. Returns 0. Raises `RemitError` before
-    anything is started: for an unknown space, a bad name, a catalogue with problems.
+    ``protected`` are the paths that no tool may change, ``secret`` those that none may read either;
+    ``backend`` is the sandbox that the upstream runs in, which needs ``survey``. Returns 0. Raises
+    `RemitError` before anything is started: for an unknown space, a bad name, a catalogue with
+    problems.
     """
     gateway = compose(
         store,
@@ -74,6 +76,7 @@ def run_gateway(
         command,
         server=server,
         protected=protected,
+        secret=secret,
         backend=backend,
         survey=survey,
         report=report,
@@ -94,6 +97,7 @@ def compose(
     *,
     server: tuple[str, str] | None = None,
     protected: Iterable[str] = (),
+    secret: Iterable[str] = (),
     backend: Backend | None = None,
     survey: Survey | None = None,
     report: Callable[[Problem], None] = to_stderr,
@@ -112,6 +116,7 @@ def compose(
         "mcp-gateway",
         worktree=worktree,
         protected=held,
+        secret=tuple(secret),
         sandbox=backend.name if backend is not None and sandboxed else None,
     )
     conversation = f"gw-{secrets.token_hex(8)}"

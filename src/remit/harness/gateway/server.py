@@ -30,6 +30,7 @@ from remit.harness.gateway.upstream import Upstream
 from remit.harness.natives import Answer
 from remit.harness.session import Frame, Run
 from remit.policy.decision import Cause
+from remit.policy.escape import quoted
 from remit.policy.problems import Problem, RemitError
 from remit.policy.tools import Call
 from remit.policy.vocabulary import Verdict
@@ -66,6 +67,8 @@ class Gateway:
     _news: News = field(factory=News, init=False)
     _notice: Notice = field(factory=Notice, init=False)
     _opened: bool = field(default=False, init=False)
+    #: What was told last of a trouble that lasts, so that it is told once.
+    _trouble: str = field(default="", init=False)
     _server: Server[Any] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -154,19 +157,20 @@ class Gateway:
         name, args = params.get("name"), params.get("arguments")
         if not isinstance(name, str):
             raise MCPError(types.INVALID_PARAMS, "`name` of a call must be the name of a tool")
+        as_sent = quoted(name)
         if args is not None and not isinstance(args, Mapping):
             got = _KINDS.get(type(args), "something else")
-            return self._refuse(ctx, f"`arguments` of `{name}` must be an object, got {got}")
+            return self._refuse(ctx, f"`arguments` of {as_sent} must be an object, got {got}")
         if params.get("inputResponses") is not None or params.get("requestState") is not None:
             # The SDK takes answers to questions that nobody asked.
-            return self._refuse(ctx, f"`{name}` came with answers to a question that was not asked")
+            return self._refuse(ctx, f"{as_sent} came with answers to a question never asked")
         try:
             frame, outcome = await self._judge(Call(name, args or {}))
         except Gone as gone:
-            return self._refuse(ctx, f"`{name}` was not run: {self._server_name} {gone}")
+            return self._refuse(ctx, f"{as_sent} was not run: {self._server_name} {gone}")
         except RemitError as error:
             return self._refuse(
-                ctx, f"`{name}` was not run, because it could not be judged: {_sentence(error)}"
+                ctx, f"{as_sent} was not run, because it could not be judged: {_sentence(error)}"
             )
         if isinstance(outcome, Run):
             result = await self._forward(ctx, outcome, params)
@@ -207,9 +211,8 @@ class Gateway:
     async def _forward(self, ctx: Context, run: Run, params: Mapping[str, Any]) -> dict[str, Any]:
         """Relay a call, once: whatever becomes of it, it is not sent again."""
         name = run.tool.name
-        sent = foreign_free(
-            {"name": name, **{k: params[k] for k in ("arguments", "_meta") if k in params}}
-        )
+        given = {k: params[k] for k in ("arguments", "_meta") if params.get(k) is not None}
+        sent = foreign_free({"name": name, **given})
         progress = ctx.session.report_progress if "progress_token" in (ctx.meta or {}) else None
         link = self.upstream.link
         if link is None:
@@ -254,6 +257,7 @@ class Gateway:
                 self._report_all(error)
                 await anyio.sleep(1)
                 continue
+            self._trouble = ""
             if version != last:
                 last = version
                 await self._tell_news()
@@ -278,8 +282,10 @@ class Gateway:
             self.upstream.renew(f"was ended, for another sandbox holds in {mode} mode")
 
     def _report_all(self, error: RemitError) -> None:
-        for problem in error.problems:
-            self.report(problem)
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            for problem in error.problems:
+                self.report(problem)
 
 
 def _passes_on(frame: Frame, call: Call) -> bool:

@@ -32,6 +32,8 @@ BUILT_IN = (BUBBLEWRAP, LANDLOCK, SEATBELT, NONE)
 class SandboxError(RemitError):
     """No sandbox can be had as asked, or a command cannot be started in it."""
 
+    of_machine = True
+
 
 @frozen
 class Box:
