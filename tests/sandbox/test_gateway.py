@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
-from attrs import define
+from attrs import define, evolve
 
 from remit.harness.engine import Engine
 from remit.harness.gateway.run import compose
@@ -19,6 +19,7 @@ from remit.harness.sandbox.box import choose
 from remit.harness.sandbox.survey import ground
 from remit.harness.store import SYSTEM, Store
 from remit.harness.workspace import Workspace
+from remit.policy.backend import Found
 from remit.policy.places import Ground
 from remit.policy.problems import Problem
 from remit.policy.vocabulary import Dial
@@ -232,6 +233,28 @@ def test_the_server_sees_no_token_and_no_database(desk: Desk, operator: Operator
             assert "remit.db" not in said
 
     anyio.run(main)
+
+
+def test_the_demo_says_plainly_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on, and says what holds alone then and what to install."""
+    from remit.harness.demo import story
+
+    told: list[str] = []
+
+    class Teller:
+        def act(self, title: str) -> None:
+            told.append(title)
+
+        def say(self, text: str) -> None:
+            told.append(text)
+
+    missing = Found(False, why="no `bwrap` on PATH", hint="install it: `apt-get install …`")
+    monkeypatch.setattr(story, "BUBBLEWRAP", evolve(story.BUBBLEWRAP, probe=lambda: missing))
+    nobody: Any = None
+    play = story._Story(nobody, cast(Any, Teller()), nobody, "chat", story._delivering(), "review")
+    anyio.run(play._confine, nobody)
+    assert "sandbox: none, for no `bwrap` on PATH" in told[-1]
+    assert "apt-get install" in told[-1]
 
 
 def test_a_missing_sandbox_is_an_error_with_the_cure(

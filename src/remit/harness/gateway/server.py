@@ -200,8 +200,10 @@ class Gateway:
         if _passes_on(frame, call):
             # Before it is judged for good: no approval is spent on a server that is not there.
             await self.upstream.reach()
-            if (await self.judge.frame()).space != frame.space:
+            space, frame = frame.space, await self.judge.frame()
+            if frame.space != space:
                 raise Gone("had to be started again, and meanwhile the space changed: call again")
+            # The frame of now knows the tools that it listed since.
         return frame, await self.judge.call(frame, call, self._hash(call))
 
     def _hash(self, call: Call) -> str:
