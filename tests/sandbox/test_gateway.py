@@ -16,6 +16,7 @@ from remit.harness.engine import Engine
 from remit.harness.gateway.run import compose
 from remit.harness.gateway.server import Gateway
 from remit.harness.sandbox.box import choose
+from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
 from remit.harness.sandbox.survey import ground
 from remit.harness.store import SYSTEM, Store
 from remit.harness.workspace import Workspace
@@ -249,7 +250,7 @@ def test_the_demo_says_plainly_where_there_is_none(monkeypatch: pytest.MonkeyPat
             told.append(text)
 
     missing = Found(False, why="no `bwrap` on PATH", hint="install it: `apt-get install …`")
-    monkeypatch.setattr(story, "BUBBLEWRAP", evolve(story.BUBBLEWRAP, probe=lambda: missing))
+    monkeypatch.setattr(story, "BUBBLEWRAP", evolve(BUBBLEWRAP, probe=lambda: missing))
     nobody: Any = None
     play = story._Story(nobody, cast(Any, Teller()), nobody, "chat", story._delivering(), "review")
     anyio.run(play._confine, nobody)

@@ -83,6 +83,12 @@ class TestPosture:
         mounts = settled(TOP, Ground(scratch="/var/scratch/s"))
         assert mounts.paths(Access.WRITE) == ("/var/scratch/s",)
 
+    def test_a_mode_that_admits_nothing_can_do_nothing(self) -> None:
+        """A stored mode that no longer resolves never widens, in the mounts either."""
+        mounts = settled(Ceiling(allow=frozenset({frozenset[str]()})))
+        assert mounts.paths(Access.WRITE) == ("/var/scratch/s",)
+        assert mounts.network is Network.NONE
+
 
 class TestLimits:
     @pytest.mark.parametrize(
@@ -160,6 +166,15 @@ class TestSettling:
         """Nothing can be made there anyway, and the tree stays untouched."""
         gone = {f"{ROOT}/.claude": Place(Kind.MISSING, f"{ROOT}/.claude")}
         mounts = settled(Ceiling(refuse={"worktree.write"}), places=gone)
+        assert not any(m.placeholder for m in mounts.mounts)
+
+    def test_what_nobody_here_could_make_needs_no_placeholder(self) -> None:
+        """A folder that whoever starts it cannot write, the command cannot write either."""
+        gone = {
+            ROOT: Place(Kind.FOLDER, ROOT, writable=False),
+            f"{ROOT}/.claude": Place(Kind.MISSING, f"{ROOT}/.claude"),
+        }
+        mounts = settled(TOP, places=gone)
         assert not any(m.placeholder for m in mounts.mounts)
 
     def test_a_writable_mount_never_follows_a_link(self) -> None:

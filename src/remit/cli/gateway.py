@@ -62,12 +62,14 @@ def gateway(
     _tell(backend)
     with place.store() as store, TemporaryDirectory(prefix="remit-") as scratch:
         worktree = store.spaces.get(space).worktree
+        others = [s.worktree for s in store.spaces.list() if s.worktree]
 
         def survey(environment: Mapping[str, str]) -> Ground:
             # What git must not run is said in its environment.
             git = [name for name in environment if name.startswith("GIT_CONFIG_")]
             return ground(
                 place.workspace, worktree, command, environment,
+                others=others,
                 keep=(*keep, *git, "GIT_OPTIONAL_LOCKS"),
                 scratch=None if backend.namespaces else scratch,
             )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -168,9 +169,9 @@ def execute(
     Its exit code is passed on; 125 to 127 are failures of remit's own.
     """
     try:
-        ceiling, worktree = _ceiling(place, mode, space, worktree)
+        ceiling, worktree, others = _ceiling(place, mode, space, worktree)
         with tempfile.TemporaryDirectory(prefix="remit-") as scratch:
-            box = _box(place, ceiling, worktree, command, backend, keep, writable, scratch)
+            box = _box(place, ceiling, worktree, command, backend, keep, writable, scratch, others)
             _tell(box)
             return _run(box, command, place)
     except RemitError as error:
@@ -202,17 +203,20 @@ _FULL_RANK = 10
 
 def _ceiling(
     place: Place, mode: str | None, space: str | None, worktree: str | None
-) -> tuple[Ceiling, str]:
+) -> tuple[Ceiling, str, list[str]]:
+    """Return what holds, the worktree, and the worktrees of all spaces that are known."""
     if (mode is None) == (space is None):
         raise InputError(
             Problem("usage", "either `--mode` or `--space` says what holds", "give one of them")
         )
+    others: list[str] = []
     if mode is not None:
         ceiling = place.engine.profile(mode).ceiling
     else:
         assert space is not None
         with place.store() as store:
             found = store.spaces.get(space)
+            others = [s.worktree for s in store.spaces.list() if s.worktree]
         ceiling = place.engine.in_force(found.mode).ceiling
         if worktree is not None and found.worktree not in (None, os.path.realpath(worktree)):
             raise InputError(
@@ -227,7 +231,7 @@ def _ceiling(
         raise InputError(
             Problem("sandbox-worktree", "there is no worktree", "say it: `--worktree DIR`")
         )
-    return ceiling, worktree
+    return ceiling, worktree, others
 
 
 def _box(
@@ -239,6 +243,7 @@ def _box(
     keep: tuple[str, ...],
     writable: tuple[str, ...],
     scratch: str | None = None,
+    others: Iterable[str] = (),
 ) -> Box:
     from remit.harness.sandbox.box import box, choose
     from remit.harness.sandbox.survey import ground
@@ -248,7 +253,7 @@ def _box(
     chosen = choose(backend, place.engine.registry.backends)
     stands = ground(
         place.workspace, worktree, command, place.environ,
-        keep=keep, writable=writable, scratch=None if chosen.namespaces else scratch,
+        keep=keep, writable=writable, scratch=None if chosen.namespaces else scratch, others=others,
     )  # fmt: skip
     here = os.path.realpath(os.getcwd())
     root = stands.worktree or "/"

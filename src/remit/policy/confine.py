@@ -6,7 +6,7 @@ import re
 from fnmatch import translate
 from posixpath import basename, dirname, join, normpath
 
-from remit.policy.ceiling import TOP, Ceiling, Lists
+from remit.policy.ceiling import TOP, Ceiling, Lists, narrow
 from remit.policy.mounts import Access, Advisory, Cause, IfMissing, Mount, Mounts, Network, within
 from remit.policy.places import (
     HOME_SECRETS,
@@ -42,6 +42,8 @@ GIT_HELPERS = {
     "config.worktree": IfMissing.TELL,
 }
 
+_NOTHING = Ceiling(refuse={_WRITE, _EGRESS, "file.write_outside"})
+
 #: Effects that only an open network leaves a way to.
 _BY_NETWORK = frozenset(
     {
@@ -62,6 +64,9 @@ def confine(ceiling: Ceiling, ground: Ground) -> Mounts:
     The operator's token is hidden under every ceiling, known secrets under all but the top one; the
     network is off where egress is refused.
     """
+    if not all(ceiling.allow):
+        # Nothing is admitted, as where a mode cannot be used: then nothing is to be done either.
+        ceiling = narrow(ceiling, _NOTHING)
     told: list[Advisory] = []
     network = _network(ceiling, told)
     mounts = [Mount(p, Access.PRIVATE, Cause.PRIVATE) for p in PRIVATE]

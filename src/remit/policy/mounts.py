@@ -202,6 +202,8 @@ def _fit(mount: Mount, places: Mapping[str, Place], told: list[Advisory]) -> Mou
         above = places.get(folder, Place(Kind.FOLDER, folder))
         if above.kind is Kind.MISSING:
             return evolve(mount, path=folder, kind=Kind.MISSING)
+        if not above.writable:
+            return None
         hold = mount.if_missing is IfMissing.HOLD and above == Place(Kind.FOLDER, folder)
         return evolve(mount, kind=Kind.FOLDER if hold else Kind.MISSING, placeholder=hold)
     if mount.access is Access.WRITE and place.real != mount.path:

@@ -67,10 +67,14 @@ class Kind(StrEnum):
 
 @frozen
 class Place:
-    """What a host found at a path: its kind, and the path that it resolves to."""
+    """What a host found at a path: its kind, and the path that it resolves to.
+
+    ``writable`` says whether whoever starts the sandbox could make something there.
+    """
 
     kind: Kind
     real: str
+    writable: bool = True
 
 
 @frozen

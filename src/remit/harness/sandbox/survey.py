@@ -110,7 +110,7 @@ def _place(path: str) -> Place:
         # Most of the places that are known are missing, and resolving one costs ten times as much.
         return Place(Kind.MISSING, path)
     kind = Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
-    return Place(kind, os.path.realpath(path))
+    return Place(kind, os.path.realpath(path), os.access(path, os.W_OK))
 
 
 def installation_of(command: tuple[str, ...], search: str) -> tuple[str, ...]:
