@@ -232,7 +232,7 @@ def test_a_killed_writer_loses_nothing_and_repeats_nothing(
         if ended == 0:
             break
     # BEGIN, a look at the head, an insert, COMMIT, and the anchor's steps at the least.
-    assert at > 10
+    assert at >= 10
 
 
 def test_a_killed_maker_leaves_what_a_second_one_finishes(
