@@ -48,14 +48,13 @@ class Boxes:
         return made
 
     def stale(self, frame: Frame) -> bool:
-        """Say whether the box that was made last is not that of a frame."""
+        """Say whether the box that was made last is not that of a frame; it says so once."""
         ceiling = frame.projection.compiled.profile.ceiling
         if self._ground is None or ceiling is self._ceiling:
             return False
         if frame.space.revision < self._revision:
             # It was read before the one that the box was made for.
             return False
-        if confine(ceiling, self._ground) != self._mounts:
-            return True
-        self._ceiling = ceiling
-        return False
+        before, self._mounts = self._mounts, confine(ceiling, self._ground)
+        self._ceiling, self._revision = ceiling, frame.space.revision
+        return self._mounts != before

@@ -22,7 +22,7 @@ from remit.harness.gateway.process import Running, running
 from remit.harness.gateway.relay import modern
 from remit.harness.sandbox.box import Box
 from remit.policy.escape import escape, quoted
-from remit.policy.problems import Problem, RemitError
+from remit.policy.problems import Problem, RemitError, Severity
 
 __all__ = ["Upstream"]
 
@@ -84,7 +84,7 @@ class Upstream:
             return
         if self._server is not None:
             self._server.kill()
-        self._down(why)
+        self._down(why, Severity.WARNING)
         self._failures, self._not_before, self._told = 0, 0.0, True
         self._patience, self._renewing = RENEWAL, True
         self._restart()
@@ -143,7 +143,7 @@ class Upstream:
             self._settled = anyio.Event()
             self._wanted.set()
 
-    def _down(self, why: str) -> None:
+    def _down(self, why: str, severity: Severity = Severity.ERROR) -> None:
         """Note that there is no server any more, before what is left of it is cleared away."""
         self._failures = 0 if self.link else self._failures + 1
         pause = min(_BACKOFF * 2 ** (self._failures - 1), _LONGEST) if self._failures else 0.0
@@ -151,7 +151,8 @@ class Upstream:
         self._link, self._why, self._told, self._renewing = None, why, False, False
         self._wanted = anyio.Event()
         self._settled.set()
-        self.report(Problem("server-down", f"the server `{self.name}` {why}"))
+        message = f"the server `{self.name}` {why}"
+        self.report(Problem("server-down", message, severity=severity))
 
     async def _live(self) -> None:
         """Live one life."""
