@@ -102,3 +102,23 @@ def test_doctor_tells_each_sandbox_and_its_holes(capsys: pytest.CaptureFixture[s
     assert "chosen" in told
     assert "a hard link made beforehand" in told
     assert "a FIFO in the tree" in told
+
+
+def test_a_spaces_overlay_narrows_its_sandbox(
+    worktree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What holds is what every host has in force: the mode and the space's overlay."""
+    need("bwrap", debian="bubblewrap")
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('[ceiling]\nposture = "read-only"\n')
+    assert run(app, ["init"]) == 0
+    token = next((tmp_path / ".remit-home").glob("*.operator")).read_text().strip()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REMIT_OPERATOR", token)
+        assert run(app, ["space", "create", "s", "--worktree", str(worktree)]) == 0
+        script = ["exec", "--space", "s", "--", "sh", "-c", "echo x > made 2>/dev/null"]
+        assert run(app, script) == 0
+        (worktree / "made").unlink()
+        assert run(app, ["space", "overlay", "s", str(overlay)]) == 0
+        assert run(app, script) != 0
+    assert not (worktree / "made").exists()

@@ -1,6 +1,7 @@
 """Commands in a box: exit codes, signals, streams, environment, and the end of all children."""
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -20,6 +21,11 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
 
 def sh(script: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", script)
+
+
+def nap() -> str:
+    """Seconds to sleep that nobody else sleeps: tests run beside each other."""
+    return f"300.{secrets.randbelow(10**9):09}"
 
 
 def until(condition: object, seconds: float = 10) -> None:
@@ -73,12 +79,13 @@ class TestEveryBackend:
     ) -> None:
         """A child that was left in the background is gone with its posture."""
         box = make_box(backend=backend)
-        script = "sleep 222 & echo $$; wait"
+        seconds = nap()
+        script = f"sleep {seconds} & echo $$; wait"
         with start(box, sh(script), ENVIRONMENT, stdout=subprocess.PIPE) as running:
             assert running.stdout
             assert running.stdout.readline()
-            assert sleepers("222")
-        until(lambda: not sleepers("222"))
+            until(lambda: sleepers(seconds))
+        until(lambda: not sleepers(seconds))
 
     def test_the_operators_own_variables_are_dropped(self, make_box: MakeBox, backend: str) -> None:
         """No variable of remit reaches a command, the operator token least of all."""
@@ -104,17 +111,19 @@ def sleepers(seconds: str) -> list[str]:
 
 def test_a_daemon_that_left_its_session_is_gone_too(make_box: MakeBox) -> None:
     """With namespaces nothing outlives the sandbox."""
-    script = "setsid sleep 223 >/dev/null 2>&1 & echo ready; sleep 100"
+    seconds = nap()
+    script = f"setsid sleep {seconds} >/dev/null 2>&1 & echo ready; sleep 100"
     with start(make_box(), sh(script), ENVIRONMENT, stdout=subprocess.PIPE) as running:
         assert running.stdout
         running.stdout.readline()
-        until(lambda: sleepers("223"))
-    until(lambda: not sleepers("223"))
+        until(lambda: sleepers(seconds))
+    until(lambda: not sleepers(seconds))
 
 
 def test_the_death_of_whoever_started_it_is_the_end(make_box: MakeBox, tmp_path: Path) -> None:
     """A host that is killed leaves nothing running."""
     make_box()
+    seconds = nap()
     script = tmp_path / "host.py"
     script.write_text(
         "import sys\n"
@@ -123,17 +132,17 @@ def test_the_death_of_whoever_started_it_is_the_end(make_box: MakeBox, tmp_path:
         "from remit.harness.sandbox.survey import survey\n"
         "from remit.policy.ceiling import TOP\n"
         "made = box(TOP, survey(sys.argv[1]), choose('bubblewrap'))\n"
-        "with start(made, ('sleep', '224')) as running:\n"
+        f"with start(made, ('sleep', '{seconds}')) as running:\n"
         "    running.wait()\n"
     )
     host = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "worktree")],
         env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    until(lambda: sleepers("224"))
+    until(lambda: sleepers(seconds))
     host.kill()
     host.wait()
-    until(lambda: not sleepers("224"))
+    until(lambda: not sleepers(seconds))
 
 
 def test_only_listed_variables_are_kept(make_box: MakeBox) -> None:
@@ -154,12 +163,13 @@ def test_what_the_operator_lets_through_is_in_no_argument(make_box: MakeBox) -> 
     """Anyone can read the arguments of a process; values travel in a descriptor."""
     given = {**ENVIRONMENT, "WANTED": "very-secret-value"}
     box = make_box(env=given, keep=["WANTED"])
-    launch = box.launch(sh("sleep 225"), given)
+    seconds = nap()
+    launch = box.launch(sh("true"), given)
     assert "very-secret-value" not in str(launch.argv)
     assert "very-secret-value" not in str(launch.shown)
     assert "very-secret-value" not in repr(launch)
-    with start(box, sh("sleep 225; true"), given) as running:
-        until(lambda: sleepers("225"))
+    with start(box, sh(f"sleep {seconds}; true"), given) as running:
+        until(lambda: sleepers(seconds))
         line = Path(f"/proc/{running.popen.pid}/cmdline").read_bytes()
     assert b"very-secret-value" not in line
 

@@ -214,10 +214,15 @@ def _ceiling(
         ceiling = place.engine.profile(mode).ceiling
     else:
         assert space is not None
+        from remit.harness.session import Session
+
         with place.store() as store:
-            found = store.spaces.get(space)
+            session = Session(place.engine, store, space, "exec", place.host())
+            session.set_catalog(place.engine.operators)
+            # As every host has it: mode and overlay, and nothing where one of them does not hold.
+            frame = session.frame()
             others = [s.worktree for s in store.spaces.list() if s.worktree]
-        ceiling = place.engine.in_force(found.mode).ceiling
+        found, ceiling = frame.space, frame.profile.ceiling
         if worktree is not None and found.worktree not in (None, os.path.realpath(worktree)):
             raise InputError(
                 Problem(
