@@ -141,7 +141,7 @@ def seed_and_run(
             "--seed", str(seed), "--worlds", str(worlds), "--calls", str(calls), "--as-found",
         ],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(engine)},
+        env={**os.environ, "PYTHONPATH": str(engine), "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
         check=False,
