@@ -106,6 +106,7 @@ class Session:
         self.clock = clock
         self.catalog = engine.with_natives(Catalog())
         self._lock = threading.RLock()
+        self._last: Frame | None = None
         #: By mode and catalogue, what keeps the one from use with the other.
         self._fit: dict[tuple[str, str], Problem | None] = {}
         #: By mode, overlay and catalogue, what is in force.
@@ -124,7 +125,18 @@ class Session:
         with self._lock:
             # In this order: a grant that comes between the two is none of this step's.
             seq = self.store.log.head()
-            return self._framed(self.store.spaces.get(self.space), seq)
+            frame = self._framed(self.store.spaces.get(self.space), seq)
+            self._tell_switches(frame)
+            return frame
+
+    def _tell_switches(self, frame: Frame) -> None:
+        """Let plugins hear of the switches since the last frame, whichever process made them."""
+        last, self._last = self._last, frame
+        if last is None or last.space.revision == frame.space.revision:
+            return
+        for event in self.store.log.read(self.space, after=last.seq, kinds=("mode.set",)):
+            mode, by = event.body["mode"], event.actor
+            self.engine.observe("mode_switched", space=self.space, mode=mode, by=by)
 
     def _framed(self, space: Space, seq: int) -> Frame:
         at = (space.mode, space.overlay, self.catalog.hash)

@@ -70,4 +70,4 @@ def decision_made(space: str, mode: str, judgement: Judgement) -> None:
 
 @hookspec
 def mode_switched(space: str, mode: str, by: str) -> None:
-    """Observe a switch of a space that has taken effect."""
+    """Observe a switch; each session tells of it with its next frame, whoever made it."""
