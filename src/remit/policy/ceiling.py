@@ -7,7 +7,6 @@ never as an intersection of names, because what a group or a glob names depends 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 
 from attrs import field, frozen
 
@@ -18,10 +17,6 @@ __all__ = ["TOP", "Ceiling", "narrow"]
 _WRITE = "worktree.write"
 
 Lists = frozenset[frozenset[str]]
-
-
-def _refused(posture: Posture, refuse: frozenset[str]) -> frozenset[str]:
-    return refuse | {_WRITE} if posture is Posture.READ_ONLY else refuse
 
 
 @frozen
@@ -56,18 +51,16 @@ TOP = Ceiling()
 
 def narrow(*ceilings: Ceiling) -> Ceiling:
     """Return the meet: commutative, associative, idempotent, never wider than any side."""
-    return reduce(_meet, ceilings, TOP)
-
-
-def _meet(a: Ceiling, b: Ceiling) -> Ceiling:
-    return Ceiling(
-        tier=min(a.tier, b.tier),
-        refuse=a.refuse | b.refuse,
-        unknown=max(a.unknown, b.unknown),
-        allow=a.allow | b.allow,
-        deny=a.deny | b.deny,
-        limit={
-            effect: a.limit.get(effect, frozenset()) | b.limit.get(effect, frozenset())
-            for effect in sorted({*a.limit, *b.limit})
-        },
-    )
+    tier, unknown, refuse, allow, deny = TOP.tier, TOP.unknown, TOP.refuse, TOP.allow, TOP.deny
+    limit: dict[str, Lists] = {}
+    for ceiling in ceilings:
+        if ceiling.tier.rank < tier.rank:
+            tier = ceiling.tier
+        if ceiling.unknown.rank > unknown.rank:
+            unknown = ceiling.unknown
+        refuse |= ceiling.refuse
+        allow |= ceiling.allow
+        deny |= ceiling.deny
+        for effect, lists in ceiling.limit.items():
+            limit[effect] = limit[effect] | lists if effect in limit else lists
+    return Ceiling(tier, refuse, unknown, allow, deny, dict(sorted(limit.items())))

@@ -11,7 +11,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from attrs import field, frozen
 
@@ -20,7 +20,7 @@ from remit.policy.gate import Setting, gate
 from remit.policy.guard import admission, as_called, refusal
 from remit.policy.profile import Profile
 from remit.policy.tools import CallEffects, Catalog, Shape, Tool, small_ints
-from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Verdict
+from remit.policy.vocabulary import ADMITTED, Dial, Layer, Verdict
 
 __all__ = ["Compiled", "compile_profile"]
 
@@ -43,8 +43,9 @@ class Compiled:
     rows: bytes | array[int]
     by_dial: Mapping[Dial, tuple[Decision, ...]]
     settings: tuple[Setting, ...] = ()
-    known: Mapping[str, EffectClass] = field(default=EFFECTS, repr=False)
+    admitted: frozenset[str] = ADMITTED
     askable: bool = True
+    _index: Mapping[str, int] = field(factory=dict, eq=False, repr=False)
 
     def decide(self, tool: str, dial: Dial, found: CallEffects | None = None) -> Decision:
         """Judge a call by tool name or key, in the order pin, filter, guard, gate.
@@ -52,8 +53,9 @@ class Compiled:
         ``found`` is what a classifier or the host saw of this call. Without it a call has all that
         its tool declares, and one of a tool with a classifier is opaque besides.
         """
-        at = self.catalog.index.get(tool)
-        if at is None:
+        try:
+            at = self._index[tool]
+        except KeyError:
             return self._nameless(tool)
         decision = self.by_dial[dial][self.rows[at]]
         if found is None or decision.layer in (Layer.PIN, Layer.FILTER):
@@ -63,7 +65,7 @@ class Compiled:
     def _judge(self, shape: Shape, dial: Dial, found: CallEffects) -> Decision:
         found = as_called(shape, found)
         return refusal(self.profile.ceiling, shape, found) or gate(
-            shape, found, dial, self.settings, self.known, self.askable
+            shape, found, dial, self.settings, self.admitted, self.askable
         )
 
     def _nameless(self, name: str) -> Decision:
@@ -99,17 +101,22 @@ class Compiled:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over profile, catalogue and settings: equal inputs, equal hash."""
-        settings = sorted((s.effect, s.verdict.value, s.target or "") for s in self.settings)
-        parts = [self.profile.hash, self.catalog.hash, settings, self.askable]
+        """SHA-256 over all that decides or is said: equal inputs, equal hash, and no others."""
+        settings = sorted([s.effect, s.verdict.value, *_told(s.target)] for s in self.settings)
+        admitted = sorted(self.admitted)
+        parts = [self.profile.hash, self.catalog.hash, settings, admitted, self.askable]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _told(target: str | None) -> list[str]:
+    return [] if target is None else [target]
 
 
 def compile_profile(
     profile: Profile,
     catalog: Catalog,
     settings: tuple[Setting, ...] = (),
-    known: Mapping[str, EffectClass] = EFFECTS,
+    admitted: frozenset[str] = ADMITTED,
     askable: bool = True,
 ) -> Compiled:
     """Compile a profile with a catalogue; every decision that needs no look at a call is made."""
@@ -120,23 +127,22 @@ def compile_profile(
         return table.setdefault(row * len(Dial) if len(row) == 1 else row, len(table))
 
     shapes = catalog.shapes
+    refused = [admission(ceiling, shape) for shape in shapes]
     inside = [
-        place(refused)
-        if (refused := admission(ceiling, shape))
-        else place(*(_static(profile, shape, dial, settings, known, askable) for dial in Dial))
-        for shape in shapes
+        place(no) if no else place(*_unseen(profile, shape, settings, admitted, askable))
+        for shape, no in zip(shapes, refused, strict=True)
     ]
     rows = [inside[s] for s in catalog.shape_of]
 
     if ceiling.allow:
+        # What a ceiling refuses of a tool says more than that no list named it.
         outside = [
-            inside[i] if shape.tier > ceiling.tier else place(_NOT_ADMITTED)
-            for i, shape in enumerate(shapes)
+            row if no else place(_NOT_ADMITTED) for row, no in zip(inside, refused, strict=True)
         ]
         everything = frozenset(range(len(rows)))
         for allowed in ceiling.allow:
-            admitted = frozenset[int]().union(*(catalog.select(s) for s in allowed))
-            for i in everything - admitted:
+            named = frozenset[int]().union(*(catalog.select(s) for s in allowed))
+            for i in everything - named:
                 rows[i] = outside[catalog.shape_of[i]]
     for selector in sorted(ceiling.deny, reverse=True):
         denied = place(Decision(Verdict.DENY, Layer.FILTER, Cause.DENIED, (selector,)))
@@ -154,21 +160,29 @@ def compile_profile(
         small_ints(rows, len(table)),
         {dial: tuple(row[i] for row in table) for i, dial in enumerate(Dial)},
         settings,
-        known,
+        admitted,
         askable,
+        catalog.index,
     )
 
 
-def _static(
+def _unseen(
     profile: Profile,
     shape: Shape,
-    dial: Dial,
     settings: tuple[Setting, ...],
-    known: Mapping[str, EffectClass],
+    admitted: frozenset[str],
     askable: bool,
-) -> Decision:
-    """Judge a call of which nothing was seen but its tool."""
-    found = CallEffects(shape.effects, opaque=shape.classify is not None)
-    return refusal(profile.ceiling, shape, found) or gate(
-        shape, found, dial, settings, known, askable
-    )
+) -> tuple[Decision, ...]:
+    """Judge, for each dial, a call of which nothing was seen but its tool."""
+    if refused := refusal(profile.ceiling, shape, as_called(shape, None)):
+        return (refused,) * len(Dial)
+    return _gated(shape, settings, admitted, askable)
+
+
+@lru_cache(maxsize=1 << 16)
+def _gated(
+    shape: Shape, settings: tuple[Setting, ...], admitted: frozenset[str], askable: bool
+) -> tuple[Decision, ...]:
+    """The gate knows no mode, so all modes share its rows."""
+    found = as_called(shape, None)
+    return tuple(gate(shape, found, dial, settings, admitted, askable) for dial in Dial)

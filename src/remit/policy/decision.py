@@ -41,7 +41,7 @@ class Cause(StrEnum):
     INPUT = "bad-input"
 
 
-@frozen
+@frozen(cache_hash=True)
 class Decision:
     """What becomes of a call, and why.
 
@@ -74,7 +74,7 @@ _BECAUSE: Mapping[Cause, str] = MappingProxyType(
         Cause.OTHER_VERB: "the verb was not one of this mode's",
         Cause.DENIED: "the mode denied {detail}",
         Cause.TIER: "it needed tier {detail}",
-        Cause.NOT_ADMITTED: "no entry of the allow-list {detail} named it",
+        Cause.NOT_ADMITTED: "the mode's allow-list did not name it",
         Cause.UNDECLARED: "nobody had declared what it does",
         Cause.REFUSED: "it would have {detail}",
         Cause.UNREAD: "it would have run what could not be read",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 from attrs import frozen
 
 from remit.policy.decision import Cause, Decision
 from remit.policy.selectors import target_matches
 from remit.policy.tools import CallEffects, Shape
-from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Tier, Verdict, in_order
+from remit.policy.vocabulary import ADMITTED, Dial, Layer, Tier, Verdict, in_order
 
 __all__ = ["Setting", "gate"]
 
@@ -21,14 +20,13 @@ _HARMLESS = (_A, _A, _A, _A)
 _EDIT = (_D, _Q, _A, _A)
 _CHANGE = (_D, _Q, _Q, _A)
 _UNSAID = (_D, _Q, _Q, _Q)
-_DIALS: Mapping[Dial, int] = MappingProxyType({d: i for i, d in enumerate(Dial)})
 
 
 @frozen
 class Setting:
     """An operator's verdict on one effect in one space, on matching targets only if it names any.
 
-    Where a target cannot be seen, a setting that is stricter than the table holds and a laxer one
+    A target that cannot be seen may be any: one that would be stricter there holds, a laxer one
     does not.
     """
 
@@ -37,11 +35,9 @@ class Setting:
     target: str | None = None
 
 
-def _cell(effect: str, dial: Dial, known: Mapping[str, EffectClass]) -> Verdict:
-    found = known.get(effect)
-    if found is not None and not found.world_changing:
-        return _HARMLESS[_DIALS[dial]]
-    return (_EDIT if effect == "worktree.write" else _CHANGE)[_DIALS[dial]]
+def _cell(effect: str, dial: Dial, admitted: frozenset[str]) -> Verdict:
+    row = _HARMLESS if effect in admitted else _EDIT if effect == "worktree.write" else _CHANGE
+    return row[dial.rank]
 
 
 def _set(
@@ -51,17 +47,22 @@ def _set(
     if dial is Dial.PROPOSE and cell is Verdict.DENY:
         return cell, Cause.EFFECT
     mine = [s for s in settings if s.effect == effect]
+    general = [s.verdict for s in mine if s.target is None]
+    usual = max(general, default=cell)
 
     def of(target: str | None) -> tuple[Verdict, Cause]:
-        said = [
+        said = general + [
             s.verdict
             for s in mine
-            if s.target is None
-            or (s.verdict > cell if target is None else target_matches(s.target, target))
+            if s.target is not None
+            and (s.verdict > usual if target is None else target_matches(s.target, target))
         ]
         return (max(said), Cause.SETTING) if said else (cell, Cause.EFFECT)
 
-    return max([of(t) for t in targets] if targets else [of(None)], key=lambda found: found[0])
+    # Of targets that fare alike, one that the operator spoke of tells more, wherever it stands.
+    return max(
+        [of(t) for t in targets or (None,)], key=lambda told: (told[0], told[1] is Cause.SETTING)
+    )
 
 
 def gate(
@@ -69,7 +70,7 @@ def gate(
     found: CallEffects,
     dial: Dial,
     settings: Iterable[Setting] = (),
-    known: Mapping[str, EffectClass] = EFFECTS,
+    admitted: frozenset[str] = ADMITTED,
     askable: bool = True,
 ) -> Decision:
     """Judge a call that filter and guard let through; the strictest over its effects wins."""
@@ -77,10 +78,10 @@ def gate(
     cells: list[tuple[Verdict, Cause, str]] = []
     for effect in in_order(found.effects):
         verdict, cause = _set(
-            effect, _cell(effect, dial, known), dial, found.targets.get(effect, ()), settings
+            effect, _cell(effect, dial, admitted), dial, found.targets.get(effect, ()), settings
         )
         cells.append((verdict, cause, effect))
-    at = _DIALS[dial]
+    at = dial.rank
     if not shape.declared:
         cells.append((_UNSAID[at], Cause.UNDECLARED, ""))
     elif shape.tier > Tier.READ and not shape.effects:
@@ -90,7 +91,7 @@ def gate(
     verdict = max((v for v, _, _ in cells), default=Verdict.ALLOW)
     decisive = [(c, e) for v, c, e in cells if v is verdict]
     if verdict is Verdict.ALLOW and not any(c is Cause.SETTING for c, _ in decisive):
-        changing = [e for c, e in decisive if c is Cause.EFFECT and not _harmless(e, known)]
+        changing = [e for c, e in decisive if c is Cause.EFFECT and e not in admitted]
         if not changing and not found.opaque:
             return Decision(verdict, Layer.GATE, Cause.HARMLESS)
         cause = Cause.EFFECT if changing else Cause.UNREAD
@@ -104,7 +105,3 @@ def gate(
 
 
 _TELLING = (Cause.SETTING, Cause.UNDECLARED, Cause.NO_EFFECTS, Cause.UNREAD, Cause.EFFECT)
-
-
-def _harmless(effect: str, known: Mapping[str, EffectClass]) -> bool:
-    return effect in known and not known[effect].world_changing

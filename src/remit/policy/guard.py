@@ -9,7 +9,7 @@ from attrs import evolve
 
 from remit.policy.ceiling import Ceiling
 from remit.policy.decision import Cause, Decision
-from remit.policy.selectors import admits_targets
+from remit.policy.selectors import admits_nothing, admits_targets
 from remit.policy.tools import CallEffects, Shape
 from remit.policy.vocabulary import Layer, Unknown, Verdict, in_order
 
@@ -25,7 +25,7 @@ def _deny(layer: Layer, cause: Cause, *detail: str) -> Decision:
 
 def admission(ceiling: Ceiling, shape: Shape) -> Decision | None:
     """Return the filter's refusal of every tool of a shape, None if a call of it may pass."""
-    if shape.tier > ceiling.tier:
+    if shape.tier.rank > ceiling.tier.rank:
         return _deny(Layer.FILTER, Cause.TIER, shape.tier.value)
     if not shape.declared:
         if ceiling.unknown is Unknown.REFUSE:
@@ -46,28 +46,38 @@ def _certain(
 ) -> Decision | None:
     if hit := effects & ceiling.refuse:
         return _deny(Layer.FILTER, Cause.REFUSED, *in_order(hit))
-    if limits and (hit := effects & ceiling.limit.keys()):
-        return _deny(Layer.FILTER, Cause.LIMIT, *in_order(hit))
+    limited = effects & ceiling.limit.keys()
+    if not limits:  # whoever looks may find a target within, where there is one
+        limited = frozenset(e for e in limited if any(map(admits_nothing, ceiling.limit[e])))
+    if limited:
+        return _deny(Layer.FILTER, Cause.LIMIT, *in_order(limited))
     if unread and _SPAWN in effects:
         return _deny(Layer.FILTER, Cause.UNREAD)
     return None
 
 
-def as_called(shape: Shape, found: CallEffects) -> CallEffects:
-    """Hold what was found of a call against what its tool declares.
+def as_called(shape: Shape, found: CallEffects | None) -> CallEffects:
+    """Hold what was found of a call, if it was looked at, against what its tool declares.
 
     Without a classifier every call has all the declared effects, whatever else was found. With
-    one, an effect beyond the declared bound means that the call was not understood.
+    one, a call that was not looked at, or has an effect beyond the declared bound, was not
+    understood. A call that spawns is opaque whoever says so (design section 3).
     """
-    if shape.classify is None:
-        return evolve(found, effects=found.effects | shape.effects)
-    if found.effects <= shape.effects and _SPAWN not in found.effects:
+    classified = shape.classify is not None
+    if found is None:
+        found = CallEffects(shape.effects, opaque=classified)
+    effects = found.effects if classified else found.effects | shape.effects
+    opaque = found.opaque or _SPAWN in effects or (classified and not effects <= shape.effects)
+    if opaque is found.opaque and effects == found.effects:
         return found
-    return evolve(found, opaque=True)
+    return evolve(found, effects=effects, opaque=opaque)
 
 
 def refusal(ceiling: Ceiling, shape: Shape, found: CallEffects) -> Decision | None:
-    """Return the guard's refusal of one call, None if it passes; any overlap refuses."""
+    """Return the guard's refusal of one call, None if it passes; any overlap refuses.
+
+    ``found`` is what `as_called` made of it.
+    """
     if hit := found.effects & ceiling.refuse:
         return _deny(Layer.GUARD, Cause.REFUSED, *in_order(hit))
     outside = [
@@ -82,7 +92,6 @@ def refusal(ceiling: Ceiling, shape: Shape, found: CallEffects) -> Decision | No
         return _deny(Layer.GUARD, Cause.LIMIT, *outside)
     if found.protected:
         return _deny(Layer.GUARD, Cause.PROTECTED, *found.protected)
-    unread = found.opaque or _SPAWN in found.effects or not shape.declared
-    if unread and ceiling.unknown is Unknown.REFUSE:
+    if (found.opaque or not shape.declared) and ceiling.unknown is Unknown.REFUSE:
         return _deny(Layer.GUARD, Cause.UNREAD)
     return None

@@ -5,13 +5,23 @@ A message is one lower-case sentence with what was given in backticks; the hint 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
+from types import MappingProxyType
 
 from attrs import frozen
 
-__all__ = ["InputError", "Position", "Problem", "RemitError", "Severity", "near"]
+__all__ = [
+    "CODES",
+    "CODE_GROUPS",
+    "InputError",
+    "Position",
+    "Problem",
+    "RemitError",
+    "Severity",
+    "near",
+]
 
 
 class Severity(StrEnum):
@@ -74,3 +84,188 @@ def near(given: str, known: Iterable[str]) -> str:
     """Return the hint that names what was probably meant, or the empty text."""
     close = get_close_matches(given.strip().lower(), sorted(set(known)), n=3, cutoff=0.6)
     return f"did you mean {' or '.join(f'`{c}`' for c in close)}" if close else ""
+
+
+#: Every code that a problem can have, with what it means, by what it is about.
+CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "Reading a file": {
+            "file-missing": "there is no file of that name",
+            "file-is-folder": "a folder stands where a file was wanted",
+            "file-unreadable": "the file may not be read, or reading failed",
+            "file-too-large": "the file is larger than any declaration needs to be",
+            "file-not-text": "the file is not UTF-8 text",
+            "toml-syntax": "the text is not TOML",
+            "json-syntax": "the text is not JSON",
+            "duplicate-key": "a key is given twice",
+            "too-deep": "lists and tables nest too deep",
+            "number-too-large": "a number has more digits than can be read",
+        },
+        "The shape of a file": {
+            "missing-key": "a required key is missing",
+            "unknown-key": "a key that means nothing there",
+            "wrong-type": "a value of another type than the key takes",
+            "unknown-value": "a word that is not among those the key takes",
+        },
+        "Profiles": {
+            "bad-name": "a mode's name that is malformed",
+            "reserved-name": "a mode's name that no file but remit's own may bear",
+            "duplicate-name": "two files of one name, so that none of them is used",
+            "bad-text": "text that must be one short line and is not",
+            "unknown-mode": "no mode of that name is known",
+            "unknown-parent": "the parent is not known",
+            "broken-parent": "the parent is unavailable, so this mode is too",
+            "parent-cycle": "a mode extends itself, by way of others or not",
+            "widens-parent": "a key tries to allow more than the parent does",
+            "contradiction": "two keys say different things of one fact",
+            "porous-refusal": "effects are refused, yet what cannot be judged may be approved",
+            "unknown-effect": "no effect class of that name is known",
+            "bad-selector": "an allow or deny entry that could name no tool",
+            "bad-pattern": "a target pattern that could match nothing",
+            "no-verb": "a result is required and no verb delivers one",
+            "unknown-verb": "a verb that no catalogue has",
+            "not-a-verb": "a tool that may not serve as such a verb",
+            "ambiguous-verb": "a verb's name that more than one tool bears",
+            "verb-classified": "a verb whose effects depend on a classifier",
+            "verb-undeclared": "a verb whose effects nobody declared",
+            "verb-denied": "a deny entry that names the mode's own verb",
+            "unknown-placeholder": "double braces around what stands for nothing",
+            "bad-example": "an example call that no model could make",
+        },
+        "Profiles under a catalogue": {
+            "selector-unmatched": "an allow or deny entry that matches no tool of the catalogue",
+            "allowed-in-vain": "an allow entry all of whose tools are hidden",
+            "deny-empties": "a deny-list that leaves no tool",
+            "example-differs": "an example call that gets another verdict",
+            "words-name-hidden": "guidance that names a tool which the mode does not have",
+        },
+        "Catalogues": {
+            "unknown-catalog": "neither a shipped catalogue nor a file",
+            "bad-source": "a name that no source of tools may have",
+            "bad-tool-name": "a name that no tool may have",
+            "bad-tool-list": "JSON that is no list of tools",
+            "bad-group": "a name that no group may have",
+            "bad-classifier": "a name that no classifier may have",
+            "duplicate-tool": "two tools of one source and name",
+            "native-name": "a server's tool that bears the name of a native verb",
+            "no-tools": "a catalogue that declares no tool",
+            "open-verb": "a verb without declared effects, or with a classifier",
+            "least-unclassified": "smallest effect sets of a tool that has no classifier",
+            "least-outside": "a smallest effect set beyond the tool's effects",
+        },
+        "Plans": {
+            "plan-type": "a part of a plan has another type than it takes",
+            "plan-missing": "a part that a plan needs is missing or empty",
+            "plan-key": "a key that means nothing in a plan",
+            "plan-key-text": "a node's key is too long or cannot be seen",
+            "plan-empty": "a plan without nodes",
+            "plan-nodes": "more nodes than a plan may have",
+            "plan-size": "the plan is too long as text",
+            "plan-duplicate": "two nodes of one key",
+            "plan-self": "a node depends on itself",
+            "plan-unknown": "a node depends on a key that no node has",
+            "plan-cycle": "nodes wait for each other",
+            "unknown-plan": "there is no plan of that id",
+            "plan-file-size": "the plan is too long for a file",
+            "plan-file-exists": "something else lies where the plan's file would be",
+            "plan-file-link": "a link or no folder stands on the way to the plan's file",
+            "plan-file-failed": "the plan's file could not be written",
+        },
+        "Plugins": {
+            "plugin-missing": "a plugin that is enabled and not installed, or offered twice",
+            "plugin-import": "a plugin that cannot be imported",
+            "plugin-name": "a plugin's name that is taken, or one plugin under two names",
+            "plugin-hook": "a hook that does not exist, is not marked, or has other arguments",
+            "plugin-value": "a hook returned what it may not",
+            "plugin-failed": "a hook raised",
+        },
+        "Configuration and the operator": {
+            "home-relative": "`REMIT_HOME` is not an absolute path",
+            "config-missing": "the configuration folder that was named is not there",
+            "folder-failed": "a folder cannot be made or used",
+            "bad-source-name": "a name that no server may have",
+            "token-missing": "there is no operator token",
+            "token-open": "the operator token can be read by others",
+            "token-damaged": "the token's file does not hold one",
+            "token-failed": "the token's file cannot be used",
+            "operator-needed": "the operator token was not given",
+            "operator-wrong": "the token that was given is another one",
+            "not-operator": "somebody else than an operator would decide or change",
+            "own-request": "whoever asked would decide",
+        },
+        "Spaces and approvals": {
+            "bad-space-id": "an id that no space may have",
+            "bad-mode-name": "a name that no mode may have",
+            "bad-conversation-id": "an id that no conversation may have",
+            "bad-actor": "a name of nobody who can act",
+            "bad-worktree": "a worktree that is no absolute path",
+            "worktree-missing": "the folder that is to be the worktree is not there",
+            "unknown-space": "there is no space of that id",
+            "space-exists": "there is a space of that id already",
+            "space-changed": "somebody else changed the space since it was looked at",
+            "mode-fixed": "a space of that kind takes no other mode to start in",
+            "not-selectable": "a mode that an operator does not choose",
+            "unknown-approval": "there is no approval of that id",
+            "not-a-question": "an answer to an approval that asks no question",
+            "approval-pending": "the approval is not decided yet",
+            "approval-approved": "the approval was approved already",
+            "approval-rejected": "the approval was rejected already",
+            "approval-used": "the approval was used already",
+            "approval-expired": "the approval's time is over",
+            "approval-superseded": "what the approval was for is gone",
+        },
+        "The store and its log": {
+            "store-missing": "there is no database",
+            "store-kind": "a database of a kind that is not supported",
+            "store-path": "the path cannot be a database's",
+            "store-directory": "the database's folder is not there",
+            "store-foreign": "the database is another program's",
+            "store-newer": "the database was written by a newer remit",
+            "store-locked": "another process holds the database",
+            "store-read-only": "the database cannot be written",
+            "store-corrupt": "the database is damaged",
+            "store-permission": "the database may not be opened",
+            "store-full": "there is no room left",
+            "store-io": "reading or writing failed",
+            "log-broken": "a record is not what its hash says",
+            "log-missing": "a record is missing",
+            "log-cut": "records at the end are gone",
+            "log-changed": "the last record is another than the anchor says",
+            "log-unfit": "a record that cannot follow those before it",
+            "index-differs": "a table is not what the log makes of it",
+            "anchor-missing": "the log's anchor is missing",
+            "anchor-damaged": "the log's anchor cannot be read",
+            "anchor-failed": "the log's anchor cannot be written",
+        },
+        "The gateway": {
+            "mcp-missing": "the optional part `mcp` is not installed",
+            "mcp": "the MCP library reported an error",
+            "sandbox-unknown": "no sandbox backend of that name",
+            "server-binding": "`--server` is not NAME=CATALOG",
+            "server-unbound": "no catalogue is bound to the server: all its tools are undeclared",
+            "server-down": "the server cannot be started, or died",
+            "server-list": "the server's list of tools cannot be read",
+            "server-garbage": "the server wrote what is no message",
+            "client-garbage": "the client wrote what is no message",
+            "tool-unreadable": "a tool that the client's protocol cannot carry",
+            "judging-failed": "remit itself failed to judge, so it refused",
+        },
+        "The command line and the demo": {
+            "usage": "the command was not written as it takes",
+            "no-catalog": "a command that needs tools was told of none",
+            "kind-later": "a kind of file that a later release reads",
+            "fault": "remit itself is at fault",
+            "git-missing": "git is not installed",
+            "folder-used": "the folder for the demo is not empty",
+            "demo-server-missing": "the server that the demo needs is not installed",
+            "demo-command": "a command of the demo failed",
+            "demo-gateway": "the demo's gateway did not answer as it must",
+            "demo-unmet": "the demo saw a promise broken",
+        },
+    }
+)
+
+#: The same, all together.
+CODES: Mapping[str, str] = MappingProxyType(
+    {code: means for group in CODE_GROUPS.values() for code, means in group.items()}
+)

@@ -18,7 +18,7 @@ from remit.policy.decision import Cause, Decision, Text, render
 from remit.policy.guard import as_called
 from remit.policy.problems import near
 from remit.policy.profile import shown
-from remit.policy.tools import Call, CallEffects, Facts, Shape, Tool
+from remit.policy.tools import Call, CallEffects, Facts, Tool
 from remit.policy.vocabulary import Dial, Layer, Verdict
 
 __all__ = ["Classifier", "Guard", "Host", "Judgement", "Projection"]
@@ -40,8 +40,10 @@ class Host:
     #: The sandbox backend that holds the mounts, None where nothing does.
     sandbox: str | None = None
     worktree: str | None = None
-    #: Paths that no tool may touch (design section 6), absolute.
+    #: Paths that no tool may change (design section 6), absolute; each protects all below it.
     protected: tuple[str, ...] = ()
+    #: Those of them that no tool may even read: the operator token, the database.
+    secret: tuple[str, ...] = ()
 
     @property
     def advisory(self) -> tuple[str, ...]:
@@ -144,19 +146,20 @@ class Projection:
         if tool is None or decision.layer in (Layer.PIN, Layer.FILTER):
             return Judgement(call, tool, CallEffects(tool.effects if tool else ()), decision)
         facts = facts or Facts()
-        classify = self.classifiers.get(tool.classify or "")
+        shape = compiled.catalog.shape(tool)
+        classify = self.classifiers.get(shape.classify or "")
         found = seen or CallEffects()
         if classify is not None:
             try:
                 found |= classify(call, tool, facts)
             except Exception as error:
                 return self._failed(call, tool, f"classifier `{tool.classify}`", error)
-        elif tool.classify is not None:
-            found |= CallEffects(tool.effects, opaque=True)
-        found = as_called(Shape.of(tool), found)
+        elif shape.classify is not None:
+            found |= CallEffects(shape.effects, opaque=True)
+        found = as_called(shape, found)
         if seen is not None or classify is not None:
             decision = compiled.decide(call.tool, dial, found)
-        if decision.verdict is not Verdict.DENY:
+        if decision.layer is not Layer.GUARD:
             for name, guard in self.guards.items():
                 try:
                     refusal = guard(call, tool, found, facts)

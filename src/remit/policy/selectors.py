@@ -12,7 +12,14 @@ from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
 
-__all__ = ["RESERVED_SOURCES", "admits_targets", "glob", "split", "target_matches"]
+__all__ = [
+    "RESERVED_SOURCES",
+    "admits_nothing",
+    "admits_targets",
+    "glob",
+    "split",
+    "target_matches",
+]
 
 #: Words before the colon that are no source, and the source of the native tools.
 RESERVED_SOURCES = frozenset({"group", "tier", "remit"})
@@ -56,6 +63,11 @@ def _target_pattern(pattern: str) -> re.Pattern[str]:
 def target_matches(pattern: str, target: str) -> bool:
     """Say whether one target pattern matches one target, ends included."""
     return _target_pattern(pattern).fullmatch(target) is not None
+
+
+def admits_nothing(patterns: Iterable[str]) -> bool:
+    """Say whether no target at all can match: there is no pattern but excluding ones."""
+    return all(p.startswith("!") for p in patterns)
 
 
 def admits_targets(patterns: Iterable[str], targets: Iterable[str]) -> bool:

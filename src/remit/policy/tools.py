@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from attrs import field, frozen
@@ -62,7 +61,7 @@ class Tool:
         return self.source == NATIVE
 
 
-@frozen
+@frozen(cache_hash=True)
 class Shape:
     """All that a ceiling can tell tools apart by, besides their names and groups."""
 
@@ -125,19 +124,17 @@ class Catalog:
     def index(self) -> Mapping[str, int]:
         """Places by ``source:name`` and, where only one tool bears it, by bare name."""
         keys = {tool.key: i for i, tool in enumerate(self.tools)}
-        names: dict[str, list[int]] = {}
-        for i, tool in enumerate(self.tools):
-            names.setdefault(tool.name, []).append(i)
-        bare = {n: at[0] for n, at in names.items() if len(at) == 1 and n not in keys}
-        return MappingProxyType(bare | keys)
+        bare = {n: min(at) for n, at in self._named.items() if len(at) == 1 and n not in keys}
+        return bare | keys
 
     @cached_property
     def ambiguous(self) -> Mapping[str, tuple[str, ...]]:
         """Names that more than one tool bears, with the keys of those tools."""
-        names: dict[str, list[str]] = {}
-        for tool in self.tools:
-            names.setdefault(tool.name, []).append(tool.key)
-        return MappingProxyType({n: tuple(k) for n, k in names.items() if len(k) > 1})
+        return {
+            name: tuple(self.tools[i].key for i in sorted(at))
+            for name, at in self._named.items()
+            if len(at) > 1
+        }
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -170,18 +167,40 @@ class Catalog:
         at = self.index.get(name)
         return None if at is None else self.tools[at]
 
+    def shape(self, tool: Tool) -> Shape:
+        """Return the shape that a tool of this catalogue is judged by."""
+        return self.shapes[self.shape_of[self.index[tool.key]]]
+
     def declared(self, tool: Tool) -> bool:
         """Say whether somebody declared what a tool does, in a way that can be judged here."""
-        return self.shapes[self.shape_of[self.index[tool.key]]].declared
+        return self.shape(tool).declared
 
     def select(self, selector: str) -> frozenset[int]:
         """Return the places of the tools that a selector names."""
         found = self._selected.get(selector)
         if found is None:
-            test = _selector(selector)
-            found = frozenset(i for i, t in enumerate(self.tools) if test(t))
-            self._selected[selector] = found
+            found = self._selected[selector] = self._find(*split(selector))
         return found
+
+    def _find(self, kind: str, rest: str) -> frozenset[int]:
+        tools = self.tools
+        if kind == "group":
+            return frozenset(i for i, t in enumerate(tools) if rest in t.groups)
+        if kind == "tier":
+            return frozenset(i for i, t in enumerate(tools) if t.tier.value == rest)
+        if any(c in rest for c in "*?["):
+            match = glob(rest).match
+            named = frozenset(i for i, t in enumerate(tools) if match(t.name))
+        else:
+            named = self._named.get(rest, frozenset())
+        return frozenset(i for i in named if kind in ("", tools[i].source))
+
+    @cached_property
+    def _named(self) -> Mapping[str, frozenset[int]]:
+        named: dict[str, set[int]] = {}
+        for i, tool in enumerate(self.tools):
+            named.setdefault(tool.name, set()).add(i)
+        return {name: frozenset(at) for name, at in named.items()}
 
     @cached_property
     def hash(self) -> str:
@@ -194,18 +213,6 @@ class Catalog:
             for t in self.tools
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
-
-
-def _selector(selector: str) -> Callable[[Tool], bool]:
-    kind, rest = split(selector)
-    if kind == "group":
-        return lambda t: rest in t.groups
-    if kind == "tier":
-        return lambda t: t.tier.value == rest
-    if not any(c in rest for c in "*?["):
-        return lambda t: t.name == rest and kind in ("", t.source)
-    match = glob(rest).match
-    return lambda t: kind in ("", t.source) and match(t.name) is not None
 
 
 @frozen

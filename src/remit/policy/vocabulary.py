@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Self
 
 from attrs import field, frozen
 
 __all__ = [
+    "ADMITTED",
     "EFFECTS",
     "EFFECT_ORDER",
     "Announce",
@@ -24,6 +26,7 @@ __all__ = [
     "Tier",
     "Unknown",
     "Verdict",
+    "admitted",
     "in_order",
     "words",
     "world_changing",
@@ -33,22 +36,26 @@ __all__ = [
 class _Ordered(StrEnum):
     """A word that compares by its place in its class, not by its letters."""
 
-    @property
-    def rank(self) -> int:
-        """The place in the class, from 0."""
-        return list(type(self)).index(self)
+    rank: int
 
-    def __lt__(self, other: object) -> bool:
-        return self.rank < type(self)(str(other)).rank
+    def __new__(cls, word: str) -> Self:
+        """Make a member whose rank is its place in the class, from 0."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.rank = len(cls.__members__)
+        return member
 
-    def __le__(self, other: object) -> bool:
-        return self.rank <= type(self)(str(other)).rank
+    def __lt__(self, other: str) -> bool:
+        return self.rank < type(self)(other).rank
 
-    def __gt__(self, other: object) -> bool:
-        return self.rank > type(self)(str(other)).rank
+    def __le__(self, other: str) -> bool:
+        return self.rank <= type(self)(other).rank
 
-    def __ge__(self, other: object) -> bool:
-        return self.rank >= type(self)(str(other)).rank
+    def __gt__(self, other: str) -> bool:
+        return self.rank > type(self)(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= type(self)(other).rank
 
 
 class Tier(_Ordered):
@@ -184,11 +191,20 @@ EFFECTS: Mapping[str, EffectClass] = MappingProxyType({e.id: e for e in _BUILT_I
 EFFECT_ORDER: Mapping[str, int] = MappingProxyType({e.id: i for i, e in enumerate(_BUILT_IN)})
 
 
+def admitted(known: Mapping[str, EffectClass] = EFFECTS) -> frozenset[str]:
+    """Return the ids that read-only modes admit; every other id, known or not, is refused there."""
+    return frozenset(e.id for e in known.values() if not e.world_changing)
+
+
+#: The built-in ones (S003-20).
+ADMITTED = admitted()
+
+
 def in_order(effects: Iterable[str]) -> tuple[str, ...]:
     """Return effect ids in the one order in which they are shown."""
     return tuple(sorted(effects, key=lambda e: (EFFECT_ORDER.get(e, len(EFFECT_ORDER)), e)))
 
 
 def world_changing(known: Mapping[str, EffectClass] = EFFECTS) -> frozenset[str]:
-    """Return the ids that read-only modes refuse (S003-20)."""
-    return frozenset(e.id for e in known.values() if e.world_changing)
+    """Return the known ids that read-only modes refuse (S003-20)."""
+    return frozenset(known) - admitted(known)

@@ -1,0 +1,95 @@
+"""The policy engine for agent modes: re-exports only, each name imported on first use.
+
+What is not in `__all__` may change.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers, which do not read the table; a test holds the two together
+    from remit.harness.engine import Engine as Engine
+    from remit.harness.natives import Answer as Answer
+    from remit.harness.session import Frame as Frame
+    from remit.harness.session import Run as Run
+    from remit.harness.session import Session as Session
+    from remit.harness.store import Store as Store
+    from remit.plugins.hookspecs import hookimpl as hookimpl
+    from remit.policy.ceiling import Ceiling as Ceiling
+    from remit.policy.ceiling import narrow as narrow
+    from remit.policy.compile import Compiled as Compiled
+    from remit.policy.decision import Decision as Decision
+    from remit.policy.problems import InputError as InputError
+    from remit.policy.problems import Problem as Problem
+    from remit.policy.problems import RemitError as RemitError
+    from remit.policy.problems import Severity as Severity
+    from remit.policy.profile import Brief as Brief
+    from remit.policy.profile import Profile as Profile
+    from remit.policy.projection import Host as Host
+    from remit.policy.projection import Judgement as Judgement
+    from remit.policy.projection import Projection as Projection
+    from remit.policy.tools import Call as Call
+    from remit.policy.tools import CallEffects as CallEffects
+    from remit.policy.tools import Catalog as Catalog
+    from remit.policy.tools import Facts as Facts
+    from remit.policy.tools import Tool as Tool
+    from remit.policy.vocabulary import EFFECTS as EFFECTS
+    from remit.policy.vocabulary import Dial as Dial
+    from remit.policy.vocabulary import EffectClass as EffectClass
+    from remit.policy.vocabulary import Layer as Layer
+    from remit.policy.vocabulary import Posture as Posture
+    from remit.policy.vocabulary import Tier as Tier
+    from remit.policy.vocabulary import Unknown as Unknown
+    from remit.policy.vocabulary import Verdict as Verdict
+
+#: Each public name and the module it comes from.
+_HOMES: dict[str, str] = {
+    "Answer": "remit.harness.natives",
+    "Brief": "remit.policy.profile",
+    "Call": "remit.policy.tools",
+    "CallEffects": "remit.policy.tools",
+    "Catalog": "remit.policy.tools",
+    "Ceiling": "remit.policy.ceiling",
+    "Compiled": "remit.policy.compile",
+    "Decision": "remit.policy.decision",
+    "Dial": "remit.policy.vocabulary",
+    "EFFECTS": "remit.policy.vocabulary",
+    "EffectClass": "remit.policy.vocabulary",
+    "Engine": "remit.harness.engine",
+    "Facts": "remit.policy.tools",
+    "Frame": "remit.harness.session",
+    "Host": "remit.policy.projection",
+    "InputError": "remit.policy.problems",
+    "Judgement": "remit.policy.projection",
+    "Layer": "remit.policy.vocabulary",
+    "Posture": "remit.policy.vocabulary",
+    "Problem": "remit.policy.problems",
+    "Profile": "remit.policy.profile",
+    "Projection": "remit.policy.projection",
+    "RemitError": "remit.policy.problems",
+    "Run": "remit.harness.session",
+    "Session": "remit.harness.session",
+    "Severity": "remit.policy.problems",
+    "Store": "remit.harness.store",
+    "Tier": "remit.policy.vocabulary",
+    "Tool": "remit.policy.tools",
+    "Unknown": "remit.policy.vocabulary",
+    "Verdict": "remit.policy.vocabulary",
+    "hookimpl": "remit.plugins.hookspecs",
+    "narrow": "remit.policy.ceiling",
+}
+
+__all__ = sorted(_HOMES)
+
+if not TYPE_CHECKING:  # else a type checker would take any misspelled name for an object
+
+    def __getattr__(name: str) -> object:
+        """Import a public name on first use (PEP 562): `import remit` costs next to nothing."""
+        if name not in _HOMES:
+            msg = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
+
+    def __dir__() -> list[str]:
+        """The public names too, whether used yet or not."""
+        return sorted({*globals(), *_HOMES})

@@ -1,0 +1,151 @@
+"""`remit log`: the one log, and whether it is whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from remit.cli.app import Family
+from remit.cli.failures import FINE, NO
+from remit.cli.options import Place, as_json, in_workspace
+from remit.cli.output import emit, line, problem_value, say, show_problems, verdict
+from remit.policy.problems import InputError, Problem
+
+if TYPE_CHECKING:
+    from remit.harness.store import Event
+
+__all__ = ["event_line", "log"]
+
+#: Seconds between two looks at whether somebody wrote.
+_LOOK = 0.1
+
+
+@click.group(cls=Family, invoke_without_command=True)
+@click.option("--space", "space", metavar="ID", help="Records of one space.")
+@click.option("--after", type=int, default=0, metavar="SEQ", help="Records after this one.")
+@click.option("--follow", is_flag=True, help="Go on as records come; with --json, one a line.")
+@as_json
+@in_workspace
+@click.pass_context
+def log(
+    ctx: click.Context, place: Place, space: str | None, after: int, follow: bool, as_json: bool
+) -> None:
+    """Print the log: every decision, switch and approval, oldest first."""
+    ctx.obj = place
+    if ctx.invoked_subcommand is not None:
+        if space is not None or after or follow:
+            raise InputError(
+                Problem(
+                    "usage",
+                    f"`log {ctx.invoked_subcommand}` reads the whole log",
+                    "leave out --space, --after and --follow",
+                )
+            )
+        return
+    with place.store() as store:
+        if space is not None:
+            store.spaces.get(space)
+        events = store.log.read(space, after)
+        if not follow:
+            if as_json:
+                emit([event_value(e) for e in events])
+            else:
+                _print(events)
+            return
+        while True:
+            for event in events:
+                after = event.seq
+                if as_json:
+                    line(event_value(event))
+            if not as_json:
+                _print(events)
+            time.sleep(_LOOK)
+            events = store.log.read(space, after)
+
+
+def event_value(event: Event) -> dict[str, Any]:
+    """Return a record as JSON, whole."""
+    return {
+        "seq": event.seq,
+        "at": event.at,
+        "kind": event.kind,
+        "space": event.space,
+        "conversation": event.conversation,
+        "actor": event.actor,
+        "body": dict(event.body),
+        "prev": event.prev,
+        "hash": event.hash,
+    }
+
+
+def _print(events: Iterable[Event]) -> None:
+    for event in events:
+        say(event_line(event))
+
+
+def event_line(event: Event) -> str:
+    """Return a record as one line for people."""
+    body = dict(event.body)
+    if event.kind == "decision":
+        told = f"{body.get('verdict')} by {body.get('layer')}: {body.get('reason')}"
+    else:
+        told = " ".join(f"{k}={_short(v)}" for k, v in body.items() if v not in (None, "", [], {}))
+    where = event.space or "-"
+    return f"{event.seq:>5}  {event.at[:19]}Z  {where:<12}  {event.kind:<19}  {told}"
+
+
+def _short(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+@log.command()
+@as_json
+@click.pass_obj
+def verify(place: Place, as_json: bool) -> int:
+    """Recompute the chain of hashes, and hold its end against the anchor."""
+    with place.store() as store:
+        found = store.log.verify()
+    if as_json:
+        emit(
+            {
+                "ok": found.ok,
+                "records": found.records,
+                "anchored": found.anchored,
+                "ahead": found.ahead,
+                "problem": problem_value(found.problem) if found.problem else None,
+            }
+        )
+    elif found.problem:
+        show_problems([found.problem], err=False)
+    else:
+        click.echo(f"{verdict('ok')}: {found.records} records, anchored at {found.anchored}")
+    return FINE if found.ok else NO
+
+
+@log.command()
+@click.option("--check", is_flag=True, required=True, help="Compare, and change nothing.")
+@as_json
+@click.pass_obj
+def rebuild(place: Place, check: bool, as_json: bool) -> int:
+    """Fold the log into fresh tables and compare them with those that are there."""
+    if not check:
+        raise InputError(Problem("usage", "a rebuild only compares", "`--check` says so"))
+    with place.store() as store:
+        found = store.log.rebuild(check=True)
+    if as_json:
+        emit(
+            {
+                "equal": found.equal,
+                "records": found.records,
+                "problems": [problem_value(p) for p in found.problems],
+            }
+        )
+    else:
+        show_problems(found.problems, err=False)
+        state = "equal" if found.equal else "different"
+        say(f"tables and log are {state}: {found.records} records folded")
+    return FINE if found.equal else NO

@@ -1,0 +1,228 @@
+"""`remit modes`, `show` and `effects`: what modes there are, what one declares, what is refused."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from remit.cli.options import Place, as_json, in_place
+from remit.cli.output import (
+    emit,
+    note,
+    problem_value,
+    say,
+    show_problems,
+    table,
+    where_value,
+    width,
+)
+from remit.policy.problems import Position
+from remit.policy.profile import Brief, Profile, shown
+from remit.policy.vocabulary import EFFECTS, EffectClass, Verdict, in_order
+
+if TYPE_CHECKING:
+    from remit.profiles.resolution import Entry
+
+__all__ = ["effects", "modes", "show"]
+
+
+@click.command()
+@as_json
+@in_place
+def modes(place: Place, as_json: bool) -> None:
+    """List the modes, with what keeps a broken one from use."""
+    library = place.engine.library
+    if as_json:
+        emit([_mode_value(entry) for entry in library.entries])
+    else:
+        table(
+            ("mode", "label", "kind", "selectable", "source"),
+            (
+                (e.name, e.label, e.kind, "yes" if e.selectable else "no", e.source)
+                for e in library.entries
+            ),
+        )
+        show_problems(library.problems)
+    if as_json:
+        show_problems(library.unread)
+
+
+def _mode_value(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "label": entry.label,
+        "kind": entry.kind,
+        "selectable": entry.selectable,
+        "source": entry.source,
+        "problems": [problem_value(p) for p in entry.problems],
+    }
+
+
+@click.command()
+@click.argument("mode")
+@click.option("--format", "form", type=click.Choice(["text", "json", "toml"]), default="text")
+@as_json
+@in_place
+def show(place: Place, mode: str, form: str, as_json: bool) -> None:
+    """Show the effective profile of MODE, and where each fact of it comes from."""
+    profile = place.engine.profile(mode)
+    if as_json or form == "json":
+        emit(profile_value(profile, place.engine.library.aliases(profile.name)))
+    elif form == "toml":
+        from remit.profiles.writer import write_profile
+
+        click.echo(write_profile(profile), nl=False)
+    else:
+        _show(profile, place.engine.library.aliases(profile.name))
+
+
+def profile_value(profile: Profile, aliases: Iterable[str]) -> dict[str, Any]:
+    """Return a profile as `show --json` prints it; tools are named as the model names them."""
+    ceiling, brief = profile.ceiling, profile.brief
+    return {
+        "name": profile.name,
+        "label": profile.label,
+        "ceiling": {
+            "tier": ceiling.tier.value,
+            "posture": ceiling.posture.value,
+            "refuse": list(in_order(ceiling.refuse)),
+            "unknown": ceiling.unknown.value,
+            "allow": sorted(sorted(one) for one in ceiling.allow),
+            "deny": sorted(ceiling.deny),
+            "limit": {
+                effect: sorted(sorted(one) for one in ceiling.limit[effect])
+                for effect in in_order(ceiling.limit)
+            },
+        },
+        "brief": None if brief is None else _brief_value(brief),
+        "pins": [shown(p) for p in profile.pins],
+        "chain": list(profile.chain),
+        "aliases": list(aliases),
+        "where": {fact: [where_value(at) for at in ats] for fact, ats in _places(profile).items()},
+    }
+
+
+def _brief_value(brief: Brief) -> dict[str, Any]:
+    return {
+        "verbs": [shown(v) for v in brief.verbs],
+        "required": brief.required,
+        "noun": brief.noun,
+        "exit": shown(brief.exit) if brief.exit else None,
+        "exit_to": brief.exit_to if brief.exit else None,
+        "children": list(brief.children),
+        "missed": list(brief.missed),
+        "announce": brief.announce.value,
+        "guidance": brief.guidance,
+    }
+
+
+def _places(profile: Profile) -> dict[str, list[Position]]:
+    """Return for each fact the places that made it so; several sides may refuse the same."""
+    places: dict[str, list[Position]] = {}
+    for side in profile.sides:
+        for fact, at in side.where.items():
+            if fact in ("tier", "posture", "unknown") and getattr(side.ceiling, fact) != getattr(
+                profile.ceiling, fact
+            ):
+                continue  # a side further down says something stricter
+            places.setdefault(f"ceiling.{fact}", []).append(at)
+    for fact, at in profile.where.items():
+        if fact.split(".")[0] not in ("ceiling", "example"):
+            places.setdefault(fact, []).append(at)
+    return places
+
+
+def _show(profile: Profile, aliases: Iterable[str]) -> None:
+    places = _places(profile)
+    say(f"{profile.name}: {profile.label}")
+    if profile.intent:
+        say(profile.intent)
+    also = ", ".join(aliases)
+    say(f"extends {' > '.join(profile.chain)}" + (f"; also known as {also}" if also else ""))
+    say()
+    table(("fact", "value", "from"), _rows(profile, places))
+    if profile.brief and profile.brief.guidance:
+        say()
+        say(profile.brief.guidance.rstrip())
+
+
+def _rows(profile: Profile, places: dict[str, list[Position]]) -> Iterator[tuple[str, str, str]]:
+    """Yield fact, value and place; a long value goes on in rows of its own."""
+    room = max(30, width() - 52)
+    for fact, value in _facts(profile):
+        at = ", ".join(dict.fromkeys(str(p) for p in _place_of(fact, places))) or "-"
+        lines = textwrap.wrap(value, room, break_on_hyphens=False) or ["-"]
+        for i, part in enumerate(lines):
+            yield ("", part, "") if i else (fact, part, at)
+
+
+def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
+    ceiling, brief = profile.ceiling, profile.brief
+    yield "ceiling.tier", ceiling.tier.value
+    yield "ceiling.posture", ceiling.posture.value
+    yield "ceiling.unknown", ceiling.unknown.value
+    yield "ceiling.refuse", ", ".join(in_order(ceiling.refuse))
+    for one in sorted(sorted(a) for a in ceiling.allow):
+        yield "ceiling.allow", ", ".join(one) or "nothing but the mode's own verbs"
+    yield "ceiling.deny", ", ".join(sorted(ceiling.deny))
+    for effect in in_order(ceiling.limit):
+        for one in sorted(sorted(a) for a in ceiling.limit[effect]):
+            yield f"ceiling.limit.{effect}", ", ".join(one)
+    yield "pins", ", ".join(shown(p) for p in profile.pins)
+    if brief is None:
+        yield "brief", "none: nothing is owed, and the model is told nothing"
+        return
+    for fact, value in _brief_value(brief).items():
+        if fact != "guidance" and value not in (None, []):
+            said = ", ".join(value) if isinstance(value, list) else str(value).lower()
+            yield f"brief.{fact}", said
+
+
+def _place_of(fact: str, places: dict[str, list[Position]]) -> list[Position]:
+    """Return the places of a fact, or those of its parts where it is a list of them."""
+    return places.get(fact) or [
+        at for name, ats in places.items() if name.startswith(f"{fact}.") for at in ats
+    ]
+
+
+@click.command()
+@as_json
+@in_place
+def effects(place: Place, as_json: bool) -> None:
+    """List the effect classes: the kinds of change that a call can make to the world."""
+    known = place.engine.effects
+    classes = [known[id] for id in (*EFFECTS, *sorted(set(known) - set(EFFECTS)))]
+    if as_json:
+        emit([_effect_value(effect) for effect in classes])
+        return
+    table(
+        ("effect", "read-only modes", "by default", "meaning"),
+        (
+            (
+                e.id,
+                "refuse" if e.world_changing else "admit",
+                _default(e),
+                e.meaning + (f" (plugin {e.plugin})" if e.plugin else ""),
+            )
+            for e in classes
+        ),
+    )
+    note("a mode refuses effects under [ceiling] refuse; globs such as git.* are good")
+
+
+def _effect_value(effect: EffectClass) -> dict[str, Any]:
+    return {
+        "id": effect.id,
+        "meaning": effect.meaning,
+        "world_changing": effect.world_changing,
+        "default": _default(effect),
+        "plugin": effect.plugin,
+    }
+
+
+def _default(effect: EffectClass) -> str:
+    """What becomes of the effect where nobody said anything: the dial `ask`."""
+    return (Verdict.ASK if effect.world_changing else Verdict.ALLOW).value

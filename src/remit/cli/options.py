@@ -1,0 +1,180 @@
+"""Options that commands share, and what they lead to: workspace, engine, store, operator."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from attrs import define, field
+
+from remit.cli.output import show_problems
+from remit.policy.escape import quoted
+from remit.policy.problems import InputError, Problem, Severity
+from remit.policy.projection import Host
+from remit.policy.vocabulary import Dial
+
+if TYPE_CHECKING:
+    from remit.harness.engine import Engine
+    from remit.harness.store import Store
+    from remit.harness.workspace import Workspace
+    from remit.policy.profile import Profile
+    from remit.policy.projection import Projection
+    from remit.policy.tools import Catalog
+
+__all__ = ["DIALS", "Place", "as_json", "dial", "in_place", "in_workspace", "now", "with_catalogs"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: By value: click would name the members of an enumeration as code does.
+DIALS = click.Choice([d.value for d in Dial])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+with_catalogs = click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    metavar="CATALOG",
+    help="The tools: a shipped name, a catalogue file, or tools/list JSON. Repeatable.",
+)
+
+
+def dial(*names: str, help: str, default: str | None = None) -> Callable[[Command], Command]:
+    """An option that takes a dial."""
+    return click.option(*names, type=DIALS, default=default, help=help)
+
+
+@define
+class Place:
+    """Where a command works; each part is found or opened when it is first asked for."""
+
+    db: str | None = None
+    config: str | None = None
+    environ: Mapping[str, str] = field(factory=lambda: os.environ)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The workspace, whether it was made or not; raises `InputError`."""
+        from remit.harness.workspace import locate
+
+        if self.config is not None and not os.path.isdir(self.config):
+            # Taken for an empty one, it would leave out modes and plugins without a word.
+            raise InputError(
+                Problem(
+                    "config-missing",
+                    f"there is no folder {quoted(self.config, 200)}",
+                    "`--config` names the folder that holds remit.toml and modes/",
+                )
+            )
+        return locate(self.environ, db=self.db, config=self.config)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Profiles, catalogues and plugins: the built-in ones and this operator's."""
+        from remit.harness.engine import Engine
+
+        found = self.workspace
+        return Engine.load(sorted(found.modes.glob("*.toml")), found.catalogs, found.plugins)
+
+    def store(self) -> Store:
+        """Open the database; raises `StoreError` if it is missing or cannot be used."""
+        from remit.harness.store import Store
+
+        return Store.open(self.workspace.db)
+
+    def operator(self) -> None:
+        """Raise `InputError` unless whoever runs this is the operator (design section 6)."""
+        from remit.harness.operators import check_operator, operator_token
+
+        path = self.workspace.token_file
+        check_operator(path, operator_token(path, self.environ, terminal=sys.stdin.isatty()))
+
+    def tools(self, catalogs: Iterable[str]) -> Catalog:
+        """Return the tools of the catalogues named, else of the operator's; natives come last."""
+        engine, names = self.engine, tuple(catalogs)
+        if not names and not engine.operators.tools:
+            raise InputError(
+                Problem(
+                    "no-catalog",
+                    "no catalogue was named",
+                    f"`--catalog NAME` says which tools there are; shipped are "
+                    f"{', '.join(engine.shipped)}",
+                )
+            )
+        return engine.with_natives(engine.catalogs(names) if names else engine.operators)
+
+    def host(self, worktree: str | None = None) -> Host:
+        """Return the command line as a host: it enforces what a gateway does, in no sandbox."""
+        from remit.harness.workspace import protected
+
+        found = self.workspace
+        return Host(
+            "cli",
+            worktree=worktree,
+            protected=protected(found, worktree),
+            secret=(str(found.token_file),),
+        )
+
+    def project(self, mode: str, catalogs: Iterable[str], *parents: str) -> Projection:
+        """Return a mode over catalogues, narrowed by its parents' ceilings.
+
+        Shows the warnings of holding one against the other; raises `InputError` for the errors.
+        """
+        tools, engine = self.tools(catalogs), self.engine
+        profile = engine.profile(mode)
+        problems = self.fit(profile, tools)
+        if any(p.severity is Severity.ERROR for p in problems):
+            raise InputError(problems)
+        show_problems(problems)
+        above = [side for parent in parents for side in engine.profile(parent).sides]
+        return engine.project(profile.under(*above), tools, self.host())
+
+    def fit(self, profile: Profile, tools: Catalog) -> tuple[Problem, ...]:
+        """Return what is wrong with a profile under a catalogue."""
+        from remit.profiles.fit import check_with_catalog
+
+        projection = self.engine.project(profile, tools, self.host())
+        return check_with_catalog(
+            profile,
+            tools,
+            self.engine.effects,
+            lambda call: projection.judge(call).decision.verdict,
+        )
+
+
+def now() -> datetime:
+    """Return the time; the one clock of the command line."""
+    return datetime.now(UTC)
+
+
+_config = click.option(
+    "--config", metavar="DIR", help="The folder of remit.toml and of your modes."
+)
+_db = click.option("--db", metavar="PATH", help="The workspace's database.")
+
+
+def in_place(command: Command) -> Callable[..., Any]:
+    """Give a command `place` with the configuration, but no database."""
+
+    @_config
+    @wraps(command)
+    def run(*args: Any, config: str | None, **options: Any) -> Any:
+        return command(*args, place=Place(None, config), **options)
+
+    return run
+
+
+def in_workspace(command: Command) -> Callable[..., Any]:
+    """Give a command `place` with configuration and database."""
+
+    @_db
+    @_config
+    @wraps(command)
+    def run(*args: Any, config: str | None, db: str | None, **options: Any) -> Any:
+        return command(*args, place=Place(db, config), **options)
+
+    return run

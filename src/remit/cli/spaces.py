@@ -1,0 +1,238 @@
+"""`remit space`: the spaces of a workspace, their modes and dials."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from remit.cli.app import Family
+from remit.cli.options import DIALS, Place, as_json, in_workspace, now
+from remit.cli.output import emit, note, say, table
+from remit.policy.problems import InputError, Problem
+from remit.policy.vocabulary import Dial, SpaceKind
+
+if TYPE_CHECKING:
+    from remit.harness.store import Change, Space
+
+__all__ = ["space"]
+
+
+@click.group(cls=Family)
+def space() -> None:
+    """Spaces: each has one mode, which all of its conversations share."""
+
+
+@space.command()
+@click.argument("id")
+@click.option("--mode", help="Its mode (default: no restriction; review for a pull request).")
+@click.option("--worktree", metavar="DIR", help="The folder that it works in; none unless said.")
+@click.option(
+    "--kind", type=click.Choice([k.value for k in SpaceKind]), default=SpaceKind.NORMAL.value
+)
+@click.option("--remote", is_flag=True, help="It lives on another machine.")
+@as_json
+@in_workspace
+def create(
+    place: Place,
+    id: str,
+    mode: str | None,
+    worktree: str | None,
+    kind: str,
+    remote: bool,
+    as_json: bool,
+) -> None:
+    """Make a space (operator)."""
+    from remit.harness.store import OPERATOR
+
+    place.operator()
+    chosen = _first_mode(place, SpaceKind(kind), mode)
+    with place.store() as store:
+        made = store.spaces.create(
+            id,
+            chosen,
+            by=OPERATOR,
+            now=now(),
+            kind=SpaceKind(kind),
+            worktree=None if worktree is None else _folder(worktree),
+            remote=remote,
+        )
+    _print(made, as_json)
+
+
+def _first_mode(place: Place, kind: SpaceKind, mode: str | None) -> str:
+    """Return the mode that a space starts in; that of a pull request is not chosen (S003-11)."""
+    from remit.profiles.names import PULL_REQUEST_MODE, TOP_MODE
+
+    library = place.engine.library
+    if kind is SpaceKind.NORMAL:
+        return TOP_MODE if mode is None else _selectable(place, mode)
+    if mode is not None and library.resolve(mode) != PULL_REQUEST_MODE:
+        raise InputError(
+            Problem(
+                "mode-fixed",
+                f"a pull-request space starts in `{PULL_REQUEST_MODE}`, not in `{mode}`",
+                "leave `--mode` out; `remit space set` can switch it later",
+            )
+        )
+    return library.get(PULL_REQUEST_MODE).name
+
+
+def _selectable(place: Place, mode: str) -> str:
+    """Return the name of a mode that an operator may choose (S003-21)."""
+    library = place.engine.library
+    profile = library.get(mode)
+    if not profile.selectable:
+        choice = ", ".join(f"`{e.name}`" for e in library.entries if e.selectable)
+        raise InputError(
+            Problem(
+                "not-selectable",
+                f"mode `{profile.name}` is set by the system, not chosen",
+                f"an operator chooses among {choice}",
+            )
+        )
+    return profile.name
+
+
+def _folder(given: str) -> str:
+    path = os.path.abspath(given)
+    if not os.path.isdir(path):
+        raise InputError(
+            Problem("worktree-missing", f"there is no folder `{path}`", "make it, or name another")
+        )
+    return path
+
+
+@space.command("list")
+@as_json
+@in_workspace
+def list_(place: Place, as_json: bool) -> None:
+    """List the spaces."""
+    with place.store() as store:
+        found = store.spaces.list()
+    if as_json:
+        emit([space_value(s) for s in found])
+    elif not found:
+        note("there is no space yet; `remit space create ID` makes one")
+    else:
+        table(
+            ("space", "mode", "dial", "kind", "rev", "worktree"),
+            (
+                (s.id, s.mode, s.dial.value, s.kind.value, str(s.revision), s.worktree or "-")
+                for s in found
+            ),
+        )
+
+
+@space.command()
+@click.argument("id")
+@as_json
+@in_workspace
+def show(place: Place, id: str, as_json: bool) -> None:
+    """Show one space."""
+    with place.store() as store:
+        found = store.spaces.get(id)
+    _print(found, as_json)
+
+
+@space.command("set")
+@click.argument("id")
+@click.argument("mode")
+@click.option("--why", default="", help="A reason, for the history.")
+@as_json
+@in_workspace
+def set_(place: Place, id: str, mode: str, why: str, as_json: bool) -> None:
+    """Give a space another mode (operator); it holds from the next turn or request."""
+    from remit.harness.store import OPERATOR
+
+    place.operator()
+    with place.store() as store:
+        before = store.spaces.get(id)
+        chosen = _selectable(place, mode)
+        switch = store.spaces.set_mode(
+            id, chosen, by=OPERATOR, why=why, now=now(), expect=before.revision
+        )
+    after, answer = switch.space, switch.answer.value
+    if as_json:
+        emit({"id": after.id, "mode": after.mode, "answer": answer, "revision": after.revision})
+    else:
+        say(f"{after.id}: {after.mode} ({answer}, revision {after.revision})")
+
+
+@space.command()
+@click.argument("id")
+@click.argument("level", type=DIALS, metavar="LEVEL")
+@as_json
+@in_workspace
+def dial(place: Place, id: str, level: str, as_json: bool) -> None:
+    """Set how much a space does without asking (operator)."""
+    from remit.harness.store import OPERATOR
+
+    place.operator()
+    with place.store() as store:
+        found = store.spaces.set_dial(id, Dial(level), by=OPERATOR, now=now())
+    _print(found, as_json)
+
+
+@space.command()
+@click.argument("id")
+@as_json
+@in_workspace
+def history(place: Place, id: str, as_json: bool) -> None:
+    """List what a space was given, oldest first: which mode or dial, by whom and why."""
+    with place.store() as store:
+        changes = store.spaces.history(id)
+    if as_json:
+        emit([_change_value(c) for c in changes])
+    else:
+        table(
+            ("at", "what", "value", "by", "why"),
+            ((c.at[:19] + "Z", c.what, c.value, c.by, c.why or "-") for c in changes),
+        )
+
+
+def space_value(space: Space) -> dict[str, Any]:
+    """Return a space as JSON; what later releases let an operator set is there, unset."""
+    return {
+        "id": space.id,
+        "mode": space.mode,
+        "pending": None,
+        "kind": space.kind.value,
+        "worktree": space.worktree,
+        "dial": space.dial.value,
+        "effects": {},
+        "overlay": None,
+        "locked": False,
+        "remote": space.remote,
+        "revision": space.revision,
+    }
+
+
+def _change_value(change: Change) -> dict[str, Any]:
+    return {
+        "at": change.at,
+        "what": change.what,
+        "value": change.value,
+        "by": change.by,
+        "why": change.why,
+        "answer": change.answer.value if change.answer else None,
+        "revision": change.revision,
+        "approval": change.approval,
+    }
+
+
+def _print(space: Space, as_json: bool) -> None:
+    if as_json:
+        emit(space_value(space))
+        return
+    for name, value in (
+        ("space", space.id),
+        ("mode", space.mode),
+        ("dial", space.dial.value),
+        ("kind", space.kind.value),
+        ("worktree", space.worktree or "none"),
+        ("remote", "yes" if space.remote else "no"),
+        ("revision", str(space.revision)),
+    ):
+        say(f"{name:<10}{value}")

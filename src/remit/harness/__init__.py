@@ -1,0 +1,1 @@
+"""Everything with a disk, a clock, a process or a socket."""

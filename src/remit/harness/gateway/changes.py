@@ -1,0 +1,63 @@
+"""How a client hears that the mode or the surface changed: once as news, once in a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
+
+from remit.harness.gateway.relay import modern
+
+__all__ = ["News", "Notice"]
+
+
+@define(eq=False)
+class News:
+    """Tells the client's program that its list of tools is old, in the way of its era.
+
+    A modern client hears it on the subscriptions that it opened (`bus`), a legacy one as a
+    notification, which it may get from the moment that it said it is initialized.
+    """
+
+    bus: InMemorySubscriptionBus = field(factory=InMemorySubscriptionBus)
+    _legacy: ServerSession | None = field(default=None, init=False)
+    _last: object = field(default=None, init=False)
+
+    def meet(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        """Remember who is there."""
+        if not modern(ctx.protocol_version):
+            self._legacy = ctx.session
+
+    async def tell(self, surface: object) -> None:
+        """Announce a surface if it differs from the last one; the first is no news."""
+        last, self._last = self._last, surface
+        if last is None or last == surface:
+            return
+        await self.bus.publish(ToolsListChanged())
+        if self._legacy is not None:
+            await self._legacy.send_tool_list_changed()
+
+
+@define
+class Notice:
+    """Tells the conversation, in the first result after a switch, that there was one."""
+
+    _mode: str | None = field(default=None, init=False)
+
+    def known(self, mode: str, *, told: bool = False) -> None:
+        """Note the mode that the conversation began in, or was told of otherwise."""
+        if told or self._mode is None:
+            self._mode = mode
+
+    def due(self, mode: str) -> str | None:
+        """Return the line to add to a result of a call judged in a mode, None if it is no news."""
+        before, self._mode = self._mode, mode
+        if before is None or before == mode:
+            return None
+        return (
+            f"[remit] this space was switched from {before} to {mode} mode; "
+            "call `mode` to read what holds now"
+        )

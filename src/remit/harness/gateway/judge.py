@@ -1,0 +1,86 @@
+"""The session, from a loop that must not wait: all judging is done in one thread of its own.
+
+One thread means one database connection, so that what `Session.version` compares is comparable,
+and one decision at a time in a conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from attrs import define, field
+
+from remit.harness.natives import Answer, NativeTool
+from remit.harness.session import Frame, Run, Session
+from remit.policy.problems import Problem, RemitError
+from remit.policy.tools import Call, Catalog
+
+__all__ = ["Judge"]
+
+T = TypeVar("T")
+
+
+@define(eq=False)
+class Judge:
+    """A `Session` whose methods are awaited; all that they raise is `RemitError`."""
+
+    session: Session
+    _thread: ThreadPoolExecutor = field(
+        factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="remit-session"), init=False
+    )
+
+    async def think(self, work: Callable[[], T]) -> T:
+        """Return what some work with the session returns.
+
+        Raises `RemitError` whatever goes wrong: who cannot judge refuses, and goes on.
+        """
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except RemitError:
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise RemitError(
+                Problem("judging-failed", f"remit itself failed with {what}")
+            ) from error
+
+    async def frame(self) -> Frame:
+        """Freeze a frame."""
+        return await self.think(self.session.frame)
+
+    async def surface(self) -> tuple[Frame, tuple[NativeTool, ...]]:
+        """Freeze a frame; return it with the native verbs that it shows."""
+
+        def look() -> tuple[Frame, tuple[NativeTool, ...]]:
+            frame = self.session.frame()
+            return frame, self.session.native_tools(frame)
+
+        return await self.think(look)
+
+    async def call(self, frame: Frame, call: Call, tool_hash: str) -> Run | Answer:
+        """Judge a call by a frame."""
+        return await self.think(lambda: self.session.call(frame, call, tool_hash))
+
+    async def frame_and_call(self, call: Call, tool_hash: str) -> tuple[Frame, Run | Answer]:
+        """Judge a call by a frame of now, in one change of threads."""
+
+        def both() -> tuple[Frame, Run | Answer]:
+            frame = self.session.frame()
+            return frame, self.session.call(frame, call, tool_hash)
+
+        return await self.think(both)
+
+    async def set_catalog(self, catalog: Catalog) -> None:
+        """Tell the session what the upstream's tools are."""
+        await self.think(lambda: self.session.set_catalog(catalog))
+
+    async def version(self) -> int:
+        """Return a number that changes when another process changed the workspace."""
+        return await self.think(self.session.version)
+
+    def close(self) -> None:
+        """End the thread, after what it is at."""
+        self._thread.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,100 @@
+"""A connection to a server that answered, in whichever era of MCP it speaks.
+
+The SDK's client session negotiates and hears notifications; requests go around it, because it
+holds results against schemas and would turn a sloppy server's answer into an error of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types as types
+from attrs import define
+from mcp.client.session import ClientSession
+from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.transport_context import TransportContext
+from pydantic import ValidationError
+
+from remit.harness.gateway.process import Running
+from remit.harness.gateway.relay import modern
+
+__all__ = ["Gone", "Link", "negotiate"]
+
+#: Pages of a list after which a server is taken to turn in circles.
+_PAGES = 1000
+
+
+class Gone(Exception):
+    """There is no server to send a request to, or it died while it had one; it says which."""
+
+
+@define(eq=False)
+class Link:
+    """A connection to a server that answered: requests as they are, in its own era's envelope."""
+
+    dispatcher: JSONRPCDispatcher[TransportContext]
+    session: ClientSession
+    server: Running
+    client: types.Implementation
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], progress: ProgressFnT | None = None
+    ) -> dict[str, Any]:
+        """Send a request; return the raw result.
+
+        Raises `MCPError` with the server's own refusal, `Gone` if it died. If the caller is
+        cancelled, the server is told so.
+        """
+        version = self.session.protocol_version or ""
+        sent = dict(params)
+        if modern(version):
+            sent["_meta"] = {
+                **sent.get("_meta", {}),
+                types.PROTOCOL_VERSION_META_KEY: version,
+                types.CLIENT_INFO_META_KEY: self.client.model_dump(
+                    by_alias=True, mode="json", exclude_none=True
+                ),
+                types.CLIENT_CAPABILITIES_META_KEY: {},
+            }
+        options: CallOptions = {"on_progress": progress} if progress else {}
+        try:
+            return await self.dispatcher.send_raw_request(method, sent, options)
+        except MCPError as refusal:
+            if refusal.code == types.CONNECTION_CLOSED and self.server.ended.is_set():
+                raise Gone(self.server.how) from None
+            raise
+
+    async def tools(self) -> tuple[Any, ...]:
+        """Return what the server lists, page by page; raises as `request` does."""
+        listed: list[Any] = []
+        params: dict[str, Any] = {}
+        for _ in range(_PAGES):
+            page = await self.request("tools/list", params)
+            more = page.get("tools")
+            listed += more if isinstance(more, list) else []
+            if not isinstance(cursor := page.get("nextCursor"), str):
+                break
+            params = {"cursor": cursor}
+        return tuple(listed)
+
+
+async def negotiate(session: ClientSession) -> None:
+    """Open the connection in the newest era that the server knows."""
+    try:
+        await session.discover()
+        return
+    except MCPError as refusal:
+        if refusal.code == types.CONNECTION_CLOSED:
+            raise
+    except (RuntimeError, ValidationError):
+        pass
+    try:
+        await session.initialize()
+    except MCPError as refusal:
+        # A slow modern server, whose answer to the first question came too late, says so.
+        if refusal.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        await session.discover()

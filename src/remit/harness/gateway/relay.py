@@ -1,0 +1,179 @@
+"""What passes between the two sides of the gateway: plain functions over wire values.
+
+Everything is relayed as it came, but for what belongs to one side's own connection: keys of the
+protocol in ``_meta`` and the envelope of a result differ between the two eras of MCP, which meet
+here in any combination.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import mcp_types as types
+from attrs import evolve, frozen
+from mcp_types import methods
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from remit.policy.escape import quoted
+from remit.policy.problems import Problem, Severity
+from remit.policy.tools import Catalog, Tool
+from remit.profiles.names import TOOL_NAME
+
+__all__ = [
+    "LiveTool", "admitted", "catalog_of", "fitting", "foreign_free", "modern", "result_for",
+    "said", "text_block",
+]  # fmt: skip
+
+#: The prefix of keys in ``_meta`` that belong to one connection.
+_PROTOCOL = "io.modelcontextprotocol/"
+
+
+def modern(version: str) -> bool:
+    """Say whether a protocol version is of the era without a handshake."""
+    return version in MODERN_PROTOCOL_VERSIONS
+
+
+@frozen
+class LiveTool:
+    """A tool as the upstream lists it now; ``hash`` is over name, description and schema."""
+
+    raw: Mapping[str, Any]
+    hash: str
+
+    @property
+    def name(self) -> str:
+        """The name that the upstream knows it by."""
+        return str(self.raw["name"])
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> LiveTool:
+        """Return the tool of what was listed, without the protocol's own keys."""
+        told = [raw["name"], raw.get("description"), raw.get("inputSchema")]
+        return cls(
+            foreign_free(raw),
+            hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest(),
+        )
+
+
+def foreign_free(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a wire value whose ``_meta`` holds nothing of the connection that it came by."""
+    kept = dict(value)
+    meta = kept.get("_meta")
+    if isinstance(meta, Mapping):
+        own = {
+            k: v for k, v in meta.items() if not k.startswith(_PROTOCOL) and k != "progressToken"
+        }
+        if own:
+            kept["_meta"] = own
+        else:
+            del kept["_meta"]
+    return kept
+
+
+def admitted(
+    server: str, listed: Iterable[Any], taken: Iterable[str]
+) -> tuple[tuple[LiveTool, ...], tuple[Problem, ...]]:
+    """Return the listed tools that can be served, and a problem for each that is left out.
+
+    ``taken`` are names and keys that mean something else here: remit's own verbs.
+    """
+    kept: dict[str, LiveTool] = {}
+    problems = []
+    taken = frozenset(taken)
+    for raw in listed:
+        name = raw.get("name") if isinstance(raw, Mapping) else None
+        if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
+            code = "tool-name"
+            why = f"{quoted(str(name))} is no tool name"
+            hint = "a name is 1 to 128 letters, digits and `_.:/-`"
+        elif name in taken:
+            code, why = "tool-name-taken", f"tool `{name}` bears the name of a verb of remit's own"
+            hint = "remit serves that verb itself; rename the tool in the server"
+        elif name in kept:
+            code, why = "duplicate-tool", f"tool `{name}` is listed twice"
+            hint = "the first one is served"
+        elif not _well_formed(raw):
+            code, why = "tool-malformed", f"tool `{name}` is not listed as MCP wants it"
+            hint = "it needs an object as `inputSchema`, and its other fields of the right types"
+        else:
+            kept[name] = LiveTool.of(raw)
+            continue
+        message = f"{why}; the server `{server}` lists it, and it was left out"
+        problems.append(Problem(code, message, hint, severity=Severity.WARNING))
+    return tuple(kept.values()), tuple(problems)
+
+
+def _well_formed(raw: Mapping[str, Any]) -> bool:
+    try:
+        types.Tool.model_validate(raw, by_name=False)
+        json.dumps(raw, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def fitting(tool: LiveTool, version: str) -> Mapping[str, Any] | None:
+    """Return a tool as a client of a protocol version can read it, None where it cannot.
+
+    One tool that does not validate makes a client refuse the whole list. Output schemas are freer
+    in the modern era, so an older client may have to do without.
+    """
+    bare = {k: v for k, v in tool.raw.items() if k != "outputSchema"}
+    for raw in (tool.raw, bare):
+        listing = {"tools": [raw], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        try:
+            methods.validate_server_result("tools/list", version, listing)
+        except ValidationError:
+            continue
+        return raw
+    return None
+
+
+def catalog_of(server: str, live: Iterable[LiveTool], bound: Catalog | None) -> Catalog:
+    """Return the live tools as the operator's catalogue declares them, the others undeclared.
+
+    The catalogue's own source gives way to the name that the operator gave to the server.
+    """
+    known = {t.name: t for t in bound.tools} if bound else {}
+    return Catalog(
+        (
+            evolve(known[t.name], source=server)
+            if t.name in known
+            else Tool(server, t.name, declared=False)
+            for t in live
+        ),
+        bound.classifiers if bound else frozenset(),
+    )
+
+
+def text_block(text: str) -> dict[str, Any]:
+    """Return a content block of text."""
+    return {"type": "text", "text": text}
+
+
+def said(text: str, error: bool, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a result of our own."""
+    result: dict[str, Any] = {"content": [text_block(text)], "isError": error}
+    return result if data is None else result | {"structuredContent": dict(data)}
+
+
+def result_for(
+    version: str, raw: Mapping[str, Any], stamp: Callable[[], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the result of a call in the envelope of the client's era, all else untouched.
+
+    ``stamp`` gives what a modern result carries of us in ``_meta``.
+    """
+    result = foreign_free(raw)
+    result.setdefault("content", [])
+    if not modern(version):
+        result.pop("resultType", None)
+        if not isinstance(result.get("structuredContent", {}), Mapping):
+            # Only an object can be sent to a legacy client; the text says the same by convention.
+            del result["structuredContent"]
+        return result
+    return result | {"resultType": "complete", "_meta": {**result.get("_meta", {}), **stamp()}}

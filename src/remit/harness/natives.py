@@ -1,0 +1,346 @@
+"""The native verbs: what remit itself serves on every host, so that a mode can deliver anywhere.
+
+Each verb is a name, a description that carries the must-deliver line, a schema of its arguments
+and a function that serves it. Serving is judged by the brief of the frame: if the mode has been
+left since, the verb says so and does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from remit.harness.store import Approval, ApprovalKind, ApprovalState, ExitState, StoreConflict
+from remit.policy.digest import digest
+from remit.policy.escape import escape
+from remit.policy.plan import MAX_NODES, NodeType, read_plan
+from remit.policy.problems import InputError
+from remit.policy.profile import Brief, Profile
+
+if TYPE_CHECKING:
+    from remit.harness.session import Frame
+    from remit.harness.store import Store
+
+__all__ = ["NATIVES", "Answer", "Desk", "NativeTool"]
+
+
+@frozen
+class Answer:
+    """The result of a call that is not forwarded; ``error`` says that it did not do its work."""
+
+    text: str
+    error: bool = False
+    data: Mapping[str, Any] | None = None
+
+
+@frozen
+class NativeTool:
+    """A native verb as the model sees it."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+
+
+@frozen
+class Desk:
+    """What serving a verb needs: the store, the frame, who calls, and the time."""
+
+    store: Store
+    frame: Frame
+    conversation: str
+    now: datetime
+
+    @property
+    def agent(self) -> str:
+        """Who asks; an approval is never decided by whoever asked."""
+        return f"agent:{self.conversation}"
+
+    @property
+    def brief(self) -> Brief:
+        """The brief in force; a verb that is served without one needs none of it."""
+        return self.frame.projection.compiled.profile.brief or Brief()
+
+
+@frozen
+class Native:
+    """How one verb is described and served."""
+
+    describe: Callable[[Profile], str]
+    properties: Mapping[str, Any]
+    required: tuple[str, ...]
+    serve: Callable[[Desk, Mapping[str, Any]], Answer]
+    #: False where serving reads the arguments itself, to tell all problems in one answer.
+    checked: bool = True
+
+    def tool(self, name: str, profile: Profile) -> NativeTool:
+        """Return it as a tool of a mode."""
+        schema = {
+            "type": "object",
+            "properties": dict(self.properties),
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+        return NativeTool(name, self.describe(profile), schema)
+
+    def answer(self, desk: Desk, name: str, args: Mapping[str, Any]) -> Answer:
+        """Serve a call whose arguments fit the schema; say what does not fit otherwise."""
+        if not self.checked:
+            return self.serve(desk, args)
+        wrong = [f"unknown argument `{escape(a)}`" for a in args if a not in self.properties]
+        wrong += [f"`{a}` is missing" for a in self.required if a not in args]
+        for key, value in args.items():
+            if key in self.properties and self.properties[key].get("type") == "string":
+                if not isinstance(value, str):
+                    wrong.append(f"`{key}` is to be text")
+                elif key in self.required and not value.strip():
+                    wrong.append(f"`{key}` is empty")
+        if wrong:
+            known = ", ".join(f"`{p}`" for p in self.properties) or "none"
+            return Answer(f"`{name}` did nothing: {'; '.join(wrong)} (arguments: {known})", True)
+        return self.serve(desk, args)
+
+
+def _mode(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    projection, space = desk.frame.projection, desk.frame.space
+    profile = projection.compiled.profile
+    data = {
+        "mode": profile.name,
+        "label": profile.label,
+        "posture": profile.ceiling.posture.value,
+        "dial": space.dial.value,
+        "revision": space.revision,
+        "tools": [t.name for t in projection.tools],
+        "contract": projection.contract,
+    }
+    said = projection.preamble or (
+        f"# Mode: {profile.label or profile.name}\nNothing is restricted beyond the space's dial."
+    )
+    return Answer(f"{said.rstrip()}\n\nDial: {space.dial}.", data=data)
+
+
+def _ask_user(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    question = args["question"].strip()
+    options = args.get("options", [])
+    if not isinstance(options, list) or not all(isinstance(o, str) for o in options):
+        return Answer("`ask_user` did nothing: `options` is to be a list of texts", True)
+    lines = [question, *(f"- {option}" for option in options)]
+    bound = digest({"question": question, "options": options})
+    kind, space, approvals = ApprovalKind.QUESTION, desk.frame.space.id, desk.store.approvals
+    asked = approvals.find(space, desk.conversation, kind, now=desk.now, digest=bound)
+    if asked is not None and asked.state is ApprovalState.APPROVED:
+        used = approvals.use(asked.id, now=desk.now)
+        return Answer(f"The operator answered: {used.feedback or 'yes'}", data=_about(used))
+    if asked is not None and asked.state is ApprovalState.REJECTED:
+        return Answer(f"The operator declined to answer{_why(asked)}.", data=_about(asked))
+    asked = approvals.open(
+        kind,
+        space=space,
+        conversation=desk.conversation,
+        requested_by=desk.agent,
+        digest=bound,
+        shown="\n".join(lines),
+        now=desk.now,
+    )
+    return Answer(
+        f"The question waits for the operator as `{asked.id}`. Go on with what does not depend on "
+        "it; ask again in the same words to read the answer.",
+        data=_about(asked),
+    )
+
+
+def _submit_plan(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    try:
+        plan = read_plan(args)
+    except InputError as error:
+        listed = "\n".join(
+            f"- {p.path or 'plan'}: {p.message}" + (f" ({p.hint})" if p.hint else "")
+            for p in error.problems
+        )
+        return Answer(f"No plan was submitted; mend all of this and call again:\n{listed}", True)
+    space = desk.frame.space
+    submitted = desk.store.plans.submit(
+        space.id, desk.conversation, plan, by=desk.agent, now=desk.now, expect=space.revision
+    )
+    record, problem = submitted.plan, submitted.problem
+    where = f" It is filed as `{record.path}`." if record.path else ""
+    if problem is not None:
+        where = f" It could not be filed: {problem.message}."
+    return Answer(
+        f"Plan `{record.id}`, revision {record.revision}, is submitted: "
+        f"{len(plan.nodes)} nodes.{where} It waits for the operator; to change it, submit the "
+        "whole of it again.",
+        data={"plan": record.id, "revision": record.revision, "path": record.path},
+    )
+
+
+def _exit_plan_mode(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    """S003-10: pending stays pending; only a call after the grant leaves, and uses the grant up."""
+    space, reason = desk.frame.space, (args.get("reason") or "").strip()
+    before = desk.store.approvals.find(
+        space.id, desk.conversation, ApprovalKind.PLAN_EXIT, now=desk.now
+    )
+    shown = f"leave {space.mode} mode for {desk.brief.exit_to} in space {space.id}"
+    leave = desk.store.exits.request(
+        space.id,
+        desk.conversation,
+        desk.brief.exit_to,
+        by=desk.agent,
+        now=desk.now,
+        expect=space.revision,
+        shown=f"{shown}: {reason}" if reason else shown,
+    )
+    data = {"mode": leave.space.mode, **(_about(leave.approval) if leave.approval else {})}
+    if leave.approval is None or leave.state is not ExitState.PENDING:
+        return Answer(
+            f"The space is in {leave.space.mode} mode now: the operator approved. Its tools differ "
+            "from those listed before.",
+            data=data,
+        )
+    rejected = (
+        f" The request before it was rejected{_why(before)}."
+        if before is not None
+        and before.state is ApprovalState.REJECTED
+        and before.id != leave.approval.id
+        else ""
+    )
+    return Answer(
+        f"Leaving waits for the operator as `{leave.approval.id}`; nothing has changed.{rejected} "
+        f"Call again after `remit approvals approve {leave.approval.id}`.",
+        data=data,
+    )
+
+
+def _nothing_to_deliver(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    reason = args["reason"].strip()
+    desk.store.log.record(
+        "contract",
+        {
+            "contract": desk.brief.contract,
+            "mode": desk.frame.space.mode,
+            "outcome": "declined",
+            "reason": escape(reason, lines=True),
+        },
+        space=desk.frame.space.id,
+        conversation=desk.conversation,
+        actor=desk.agent,
+        now=desk.now,
+    )
+    return Answer(
+        f"Recorded: no {desk.brief.noun} is needed, because {reason}",
+        data={"contract": desk.brief.contract, "outcome": "declined"},
+    )
+
+
+def _about(approval: Approval) -> dict[str, Any]:
+    return {
+        "approval": approval.id,
+        "kind": approval.kind.value,
+        "state": approval.state.value,
+    }
+
+
+def _why(approval: Approval) -> str:
+    return f": {approval.feedback}" if approval.feedback else ""
+
+
+def _text(description: str) -> dict[str, str]:
+    return {"type": "string", "description": description}
+
+
+def _must(profile: Profile) -> str:
+    brief = profile.brief
+    if brief is None or not brief.required:
+        return ""
+    return f" The {brief.noun} exists only once this call has succeeded."
+
+
+_PLAN_NODE = {
+    "type": "object",
+    "properties": {
+        "key": _text("Short name of the node, unique in the plan."),
+        "title": _text("One line: what is done."),
+        "description": _text("How, and how it is known to be done."),
+        "type": {**_text("What kind of work it is."), "enum": [t.value for t in NodeType]},
+        "role": _text("Who should do it, where that matters."),
+        "depends_on": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Keys of the nodes that must be done before.",
+        },
+    },
+    "required": ["key", "title", "description"],
+}
+
+#: The verbs that are served, by name. Those of the native catalogue that are not here yet are no
+#: mode's, so the filter refuses them.
+NATIVES: Mapping[str, Native] = MappingProxyType(
+    {
+        "mode": Native(
+            lambda profile: (
+                "Read the mode in force: what it is for, which tools there are, what "
+                "it refuses and how it delivers. Changes nothing."
+            ),
+            {},
+            (),
+            _mode,
+        ),
+        "ask_user": Native(
+            lambda profile: (
+                "Ask the operator a question. It waits for an answer without blocking; "
+                "ask again in the same words to read it."
+            ),
+            {
+                "question": _text("The question, whole in itself."),
+                "options": {"type": "array", "items": {"type": "string"}},
+            },
+            ("question",),
+            _ask_user,
+        ),
+        "submit_plan": Native(
+            lambda profile: (
+                "Submit the plan: a goal and the nodes that reach it, each with the "
+                f"keys it depends on.{_must(profile)}"
+            ),
+            {
+                "goal": _text("What is true once the plan is carried out."),
+                "nodes": {"type": "array", "items": _PLAN_NODE, "maxItems": MAX_NODES},
+            },
+            ("goal", "nodes"),
+            _submit_plan,
+            checked=False,
+        ),
+        "exit_plan_mode": Native(
+            lambda profile: (
+                "Ask the operator to leave this mode. It delivers nothing, and nothing "
+                "changes until the operator approves and you call again."
+            ),
+            {"reason": _text("Why it should be left now.")},
+            (),
+            _exit_plan_mode,
+        ),
+        "nothing_to_deliver": Native(
+            lambda profile: (
+                "Say honestly that nothing needs to be delivered here"
+                + (f": no {profile.brief.noun}." if profile.brief else ".")
+            ),
+            {"reason": _text("Why nothing is needed.")},
+            ("reason",),
+            _nothing_to_deliver,
+        ),
+    }
+)
+
+
+def left_since(desk: Desk, error: StoreConflict) -> Answer:
+    """Answer a verb whose mode was left between frame and call."""
+    problem = error.problems[0]
+    return Answer(
+        f"Nothing was done: mode `{desk.frame.space.mode}` was left since this step began "
+        f"({problem.message}). `mode` tells what holds now.",
+        True,
+    )

@@ -1,0 +1,38 @@
+"""The store: spaces, approvals, plans, and the one log that they are indexes of."""
+
+from remit.harness.store.approvals import Approval, ApprovalKind, Approvals, ApprovalState
+from remit.harness.store.errors import StoreConflict, StoreError
+from remit.harness.store.events import KINDS, OPERATOR, SYSTEM, Event
+from remit.harness.store.exits import Exit, ExitState
+from remit.harness.store.log import Log, Rebuilt, Verified
+from remit.harness.store.names import PIPELINE
+from remit.harness.store.plans import PlanRecord, PlanState, Submitted
+from remit.harness.store.spaces import Answer, Change, Space, Switch
+from remit.harness.store.store import Store
+
+__all__ = [
+    "KINDS",
+    "OPERATOR",
+    "PIPELINE",
+    "SYSTEM",
+    "Answer",
+    "Approval",
+    "ApprovalKind",
+    "ApprovalState",
+    "Approvals",
+    "Change",
+    "Event",
+    "Exit",
+    "ExitState",
+    "Log",
+    "PlanRecord",
+    "PlanState",
+    "Rebuilt",
+    "Space",
+    "Store",
+    "StoreConflict",
+    "StoreError",
+    "Submitted",
+    "Switch",
+    "Verified",
+]

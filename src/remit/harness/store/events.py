@@ -1,0 +1,93 @@
+"""Records of the log: what kinds there are, and how one is hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from remit.policy.digest import canonical
+
+__all__ = ["COLUMNS", "KINDS", "OPERATOR", "SYSTEM", "Event", "event_hash", "is_operator", "stamp"]
+
+#: Who acts: an operator (also ``operator:NAME``), remit itself, ``agent:CONVERSATION``.
+OPERATOR = "operator"
+SYSTEM = "system"
+
+#: Every kind of record and what it tells. Bodies hold whole values, never differences.
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "workspace.made": "the log begins",
+        "anchor.made": "the anchor was missing and was made anew after record `seq`",
+        "space.made": "a space was made: mode, kind, worktree, dial, remote",
+        "mode.set": "a space has a mode: mode, previous, why, answer, revision, approval",
+        "dial.set": "a space has a dial: dial, previous",
+        "decision": "a call was judged: verdict, layer, cause, tool, mode, effects, digest, reason",
+        "call.done": "a call that ran has ended: tool, digest, error",
+        "contract": "how a contract stands: contract, outcome, reason",
+        "approval.opened": "an operator is asked: kind, digest, revision, shown, expires_at",
+        "approval.decided": "an operator decided: state, feedback",
+        "approval.used": "an approval was consumed, before what it allowed",
+        "approval.expired": "an approval's time was over before it was used",
+        "approval.superseded": "what an approval was for is gone: why",
+        "plan.submitted": "a plan was submitted: goal, nodes, revision, digest",
+        "plan.superseded": "a later revision took a plan's place: by_plan",
+        "plan.filed": "a plan lies in the worktree: path",
+    }
+)
+
+#: The columns of a record, in the order in which they are read and hashed.
+COLUMNS = ("seq", "at", "kind", "space", "conversation", "actor", "body", "prev", "hash")
+
+
+@frozen
+class Event:
+    """One record: what happened, when (UTC), where, by whom, and how it is chained."""
+
+    seq: int
+    at: str
+    kind: str
+    space: str | None
+    conversation: str | None
+    actor: str
+    body: Mapping[str, Any]
+    prev: str
+    hash: str
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> Event:
+        """Return the record of a row, whose body is JSON text."""
+        seq, at, kind, space, conversation, actor, body, prev, own = row
+        return cls(seq, at, kind, space, conversation, actor, json.loads(body), prev, own)
+
+
+def event_hash(
+    seq: int,
+    at: str,
+    kind: str,
+    space: str | None,
+    conversation: str | None,
+    actor: str,
+    body: str,
+    prev: str,
+) -> str:
+    """Return the SHA-256 of a record as it is stored and of the hash before it, in hexadecimal."""
+    parts = [seq, at, kind, space, conversation, actor, body, prev]
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+def stamp(now: datetime) -> str:
+    """Return an aware time as UTC text that sorts: ``2026-11-30T20:25:00.000000Z``."""
+    if now.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def is_operator(actor: str) -> bool:
+    """Say whether somebody decides in the operator's name."""
+    return actor == OPERATOR or actor.startswith(f"{OPERATOR}:")

@@ -1,0 +1,156 @@
+"""The tables. ``event`` is the log; the others are indexes of it, which a rebuild reproduces.
+
+Models are bound to no database: a store passes its own to each query, so that several can be open.
+An index is named after its model's class, so class names are unique in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import peewee
+from peewee import BooleanField, IntegerField, Model, TextField
+
+__all__ = [
+    "APPLICATION_ID",
+    "INDEXES",
+    "MIGRATIONS",
+    "VERSION",
+    "ApprovalRow",
+    "EventRow",
+    "PlanRow",
+    "SpaceRow",
+    "create",
+    "sql",
+]
+
+#: ``Rmit``: tells a database of ours from that of another program.
+APPLICATION_ID = 0x526D6974
+
+
+class EventRow(Model):
+    """One record of the log. ``seq`` has no gaps; ``hash`` covers all other columns."""
+
+    seq = IntegerField(primary_key=True)
+    at = TextField()
+    kind = TextField()
+    space = TextField(null=True)
+    conversation = TextField(null=True)
+    actor = TextField()
+    body = TextField()
+    prev = TextField()
+    hash = TextField()
+
+    class Meta:
+        table_name = "event"
+        indexes = ((("space", "seq"), False),)
+
+
+class SpaceRow(Model):
+    """A space and the mode that it has; ``revision`` counts the modes it has had."""
+
+    id = TextField(primary_key=True)
+    mode = TextField()
+    kind = TextField()
+    worktree = TextField(null=True)
+    dial = TextField()
+    remote = BooleanField()
+    revision = IntegerField()
+    created = TextField()
+
+    class Meta:
+        table_name = "space"
+
+
+class ApprovalRow(Model):
+    """Something that an operator decides; ``seq`` is the record that opened it."""
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    kind = TextField()
+    space = TextField(index=True)
+    conversation = TextField()
+    requested_by = TextField()
+    state = TextField(index=True)
+    digest = TextField()
+    revision = IntegerField()
+    shown = TextField()
+    expires_at = TextField(null=True)
+    decided_by = TextField(null=True)
+    feedback = TextField(null=True)
+    opened_at = TextField()
+    decided_at = TextField(null=True)
+    used_at = TextField(null=True)
+
+    class Meta:
+        table_name = "approval"
+
+
+# At most one is pending: the last guard of a rule that the transaction already keeps.
+ApprovalRow.add_index(
+    ApprovalRow.index(
+        ApprovalRow.space,
+        ApprovalRow.conversation,
+        ApprovalRow.kind,
+        ApprovalRow.digest,
+        unique=True,
+        where=(ApprovalRow.state == "pending"),
+        name="approval_pending",
+    )
+)
+
+
+class PlanRow(Model):
+    """A submitted plan; ``revision`` counts those of its conversation in its space."""
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField()
+    conversation = TextField()
+    author = TextField()
+    goal = TextField()
+    nodes = TextField()
+    revision = IntegerField()
+    state = TextField()
+    path = TextField(null=True)
+    digest = TextField()
+    submitted_at = TextField()
+
+    class Meta:
+        table_name = "plan"
+        indexes = ((("space", "conversation", "revision"), True),)
+
+
+#: The tables that are folded from the log, in an order in which they can be filled.
+INDEXES: tuple[type[Model], ...] = (SpaceRow, ApprovalRow, PlanRow)
+
+# The log only grows: not even a mistake in here can rewrite it unseen.
+_APPEND_ONLY = (
+    "CREATE TRIGGER event_update BEFORE UPDATE ON event"
+    " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
+    "CREATE TRIGGER event_delete BEFORE DELETE ON event"
+    " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
+)
+
+#: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
+#: A fresh one is made from the models as they are, so a step here and a change there go together.
+MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = ()
+
+#: The version of the schema that this remit reads and writes.
+VERSION = 1 + len(MIGRATIONS)
+
+
+def create(db: peewee.Database, tables: tuple[type[Model], ...] = (EventRow, *INDEXES)) -> None:
+    """Make tables and their indexes in an empty database; the log is made append-only."""
+    for table in tables:
+        peewee.SchemaManager(table, db).create_all(safe=False)
+    if EventRow in tables:
+        for trigger in _APPEND_ONLY:
+            sql(db, trigger)
+
+
+def sql(db: peewee.Database, statement: str, params: Sequence[object] = ()) -> Any:
+    """Run a statement as it is written, which costs a twentieth of a built query."""
+    run: Any = db.execute_sql
+    return run(statement, params)

@@ -1,0 +1,88 @@
+"""The prompt preamble: what the model is told, generated from the surface it really has (S003-25).
+
+Equal inputs give equal bytes, because prompt caches depend on it. The absence of policy has no
+text at all (S002-10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from remit.plugins.hookspecs import hookimpl
+from remit.policy.compile import Compiled
+from remit.policy.placeholders import fill
+from remit.policy.profile import ASK_USER, NOTHING_TO_DELIVER, Brief, shown
+from remit.policy.projection import Host
+from remit.policy.tools import Tool
+from remit.policy.vocabulary import in_order
+
+__all__: list[str] = []
+
+#: Past so many tools a list of names would crowd out the task; groups are counted instead.
+_NAMES = 400
+
+
+@hookimpl
+def project_layer(compiled: Compiled, host: Host) -> str:
+    """Write the text that a host puts before the conversation."""
+    profile = compiled.profile
+    if profile.silent:
+        return ""
+    parts = [
+        "\n".join([f"# Mode: {profile.label or profile.name}", profile.intent]).rstrip(),
+        "\n".join(_tools(compiled)),
+        "\n".join(_limits(compiled, host)),
+        fill(profile.brief.guidance, profile).strip() if profile.brief else "",
+    ]
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def _tools(compiled: Compiled) -> Iterator[str]:
+    surface = compiled.surface
+    yield f"The tools that are there, {len(surface)} in all, and no others:"
+    groups: dict[str, list[Tool]] = {}
+    for tool in surface:
+        groups.setdefault(min(tool.groups, default=tool.source), []).append(tool)
+    for group in sorted(groups):
+        tools = groups[group]
+        names = ", ".join(f"`{_name(compiled, t)}`" for t in tools)
+        yield f"- {group} ({len(tools)})" + (f": {names}" if len(surface) <= _NAMES else "")
+
+
+def _name(compiled: Compiled, tool: Tool) -> str:
+    return tool.key if tool.name in compiled.catalog.ambiguous else tool.name
+
+
+def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
+    brief, ceiling = compiled.profile.brief, compiled.profile.ceiling
+    if ceiling.refuse:
+        yield f"Refused here, by whatever tool: {', '.join(in_order(ceiling.refuse))}."
+    for effect in in_order(ceiling.limit):
+        lists = sorted(", ".join(sorted(one)) for one in ceiling.limit[effect])
+        yield f"{effect} only on: {' and on '.join(lists)}."
+    if brief is not None:
+        yield from _brief(compiled, brief)
+    if compiled.admits(ASK_USER):
+        yield f"To ask the user a question, call `{shown(ASK_USER)}`."
+    if host.advisory:
+        yield f"Not enforced by this host, so yours to keep: {', '.join(host.advisory)}."
+
+
+def _brief(compiled: Compiled, brief: Brief) -> Iterator[str]:
+    known = {t.name for t in compiled.catalog.tools}
+    missed = [m for m in brief.missed if m in known and not compiled.admits(m)]
+    if missed:
+        yield f"Not available in this mode: {', '.join(f'`{m}`' for m in missed)}."
+    verbs = " or ".join(f"`{shown(v)}`" for v in brief.verbs)
+    if brief.required:
+        yield (
+            f"The {brief.noun} exists only once {verbs} has succeeded; prose delivers nothing. "
+            f"If no {brief.noun} is needed, say so with `{shown(NOTHING_TO_DELIVER)}`."
+        )
+    elif verbs:
+        yield f"Deliver a {brief.noun} with {verbs}."
+    if brief.exit:
+        yield (
+            f"To leave this mode, call `{shown(brief.exit)}`: it asks the operator, and nothing "
+            "changes until they approve. It delivers nothing."
+        )

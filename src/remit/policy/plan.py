@@ -1,0 +1,237 @@
+"""Plans: a goal and a graph of nodes, read from the arguments of the verb that submits one.
+
+Nothing is dropped in silence: what cannot be understood is a problem, and all problems are told in
+one answer, so that a model mends its plan in one go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+from remit.policy.digest import digest
+from remit.policy.escape import escape, quoted
+from remit.policy.problems import InputError, Problem, near
+
+__all__ = ["MAX_NODES", "MAX_TEXT", "NodeType", "Plan", "PlanNode", "markdown", "read_plan"]
+
+MAX_NODES = 64
+#: Bytes of a plan as Markdown.
+MAX_TEXT = 512 * 1024
+_MAX_KEY = 64
+
+
+class NodeType(StrEnum):
+    """What kind of work a node is; what is not known counts as work (design section 8)."""
+
+    RESEARCH = "research"
+    WORK = "work"
+    DISCUSSION = "discussion"
+    SYNTHESIS = "synthesis"
+
+
+def _texts(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(items)
+
+
+@frozen
+class PlanNode:
+    """One piece of work; ``depends_on`` holds keys of nodes that come before it."""
+
+    key: str
+    title: str
+    description: str = ""
+    type: NodeType = NodeType.WORK
+    role: str = ""
+    depends_on: tuple[str, ...] = field(default=(), converter=_texts)
+
+
+@frozen
+class Plan:
+    """A goal and the nodes that reach it, in the order given (S003-7)."""
+
+    goal: str
+    nodes: tuple[PlanNode, ...]
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON takes it; `read_plan` makes an equal plan of that."""
+        return {
+            "goal": self.goal,
+            "nodes": [{**asdict(n), "depends_on": list(n.depends_on)} for n in self.nodes],
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over goal and nodes, in hexadecimal."""
+        return digest(self.value())
+
+
+def read_plan(args: Mapping[str, Any]) -> Plan:
+    """Read a plan from a call's arguments; raise `InputError` with every problem that there is."""
+    found = _Reader()
+    found.keys(args, ("goal", "nodes"), "")
+    goal = found.text(args, "goal", "", required=True)
+    raw = args.get("nodes")
+    nodes: list[PlanNode] = []
+    if not isinstance(raw, Sequence) or isinstance(raw, str | bytes):
+        found.add("plan-type", f"`nodes` is to be a list, got {_kind(raw)}", "nodes")
+    elif not raw:
+        found.add("plan-empty", "a plan needs at least one node", "nodes")
+    elif len(raw) > MAX_NODES:
+        found.add(
+            "plan-nodes",
+            f"a plan has at most {MAX_NODES} nodes, got {len(raw)}",
+            "nodes",
+            "join what belongs together, or plan the first part",
+        )
+    else:
+        nodes = [found.node(one, f"nodes[{i}]") for i, one in enumerate(raw)]
+        found.graph(nodes)
+    plan = Plan(goal, tuple(nodes))
+    if not found.problems and len(markdown(plan).encode()) > MAX_TEXT:
+        found.add("plan-size", f"the plan is longer than {MAX_TEXT // 1024} KiB as text", "nodes")
+    if found.problems:
+        raise InputError(found.problems)
+    return plan
+
+
+class _Reader:
+    """Reads parts of a plan and collects what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def add(self, code: str, message: str, path: str, hint: str = "") -> None:
+        self.problems.append(Problem(code, message, hint, path=path))
+
+    def keys(self, given: Mapping[str, Any], known: Sequence[str], path: str) -> None:
+        for key in given:
+            if key not in known:
+                hint = near(str(key), known) or f"the keys are {', '.join(known)}"
+                self.add("plan-key", f"unknown key {quoted(str(key))}", path, hint)
+
+    def text(self, given: Mapping[str, Any], key: str, path: str, *, required: bool = False) -> str:
+        at = f"{path}.{key}" if path else key
+        value = given.get(key)
+        if value is None and not required:
+            return ""
+        if value is not None and not isinstance(value, str):
+            self.add("plan-type", f"`{key}` is to be text, got {_kind(value)}", at)
+            return ""
+        text = (value or "").strip()
+        if required and not text:
+            self.add("plan-missing", f"`{key}` is missing or empty", at)
+        return text
+
+    def node(self, given: object, path: str) -> PlanNode:
+        if not isinstance(given, Mapping):
+            self.add("plan-type", f"a node is to be an object, got {_kind(given)}", path)
+            return PlanNode("", "")
+        self.keys(given, ("key", "title", "description", "type", "role", "depends_on"), path)
+        key = self.text(given, "key", path, required=True)
+        if len(key) > _MAX_KEY or not key.isprintable():
+            self.add(
+                "plan-key-text",
+                f"a node's key has at most {_MAX_KEY} printable characters, got {quoted(key)}",
+                f"{path}.key",
+            )
+        if "description" not in given:
+            self.add("plan-missing", "`description` is missing", f"{path}.description")
+        kind = self.text(given, "type", path)
+        return PlanNode(
+            key,
+            self.text(given, "title", path, required=True),
+            self.text(given, "description", path),
+            NodeType(kind) if kind in list(NodeType) else NodeType.WORK,
+            self.text(given, "role", path),
+            self.depends(given.get("depends_on"), f"{path}.depends_on"),
+        )
+
+    def depends(self, given: object, path: str) -> tuple[str, ...]:
+        if given is None:
+            return ()
+        if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+            self.add("plan-type", f"`depends_on` is to be a list of keys, got {_kind(given)}", path)
+            return ()
+        keys = []
+        for i, one in enumerate(given):
+            if isinstance(one, str):
+                keys.append(one.strip())
+            else:
+                self.add("plan-type", f"a key is to be text, got {_kind(one)}", f"{path}[{i}]")
+        return tuple(dict.fromkeys(keys))
+
+    def graph(self, nodes: Sequence[PlanNode]) -> None:
+        first: dict[str, int] = {}
+        for i, node in enumerate(nodes):
+            if node.key and first.setdefault(node.key, i) != i:
+                self.add(
+                    "plan-duplicate",
+                    f"key {quoted(node.key)} is also that of `nodes[{first[node.key]}]`",
+                    f"nodes[{i}].key",
+                )
+            for key in node.depends_on:
+                path = f"nodes[{i}].depends_on"
+                if key == node.key:
+                    self.add("plan-self", f"{quoted(key)} depends on itself", path)
+                elif not any(key == n.key for n in nodes):
+                    self.add(
+                        "plan-unknown",
+                        f"{quoted(node.key)} depends on {quoted(key)}, which is no node's key",
+                        path,
+                        near(key, first) or "give the key of a node of this plan",
+                    )
+        if cycle := _cycle({n.key: [d for d in n.depends_on if d != n.key] for n in nodes}):
+            self.add("plan-cycle", f"nodes wait for each other: {' -> '.join(cycle)}", "nodes")
+
+
+def _cycle(depends: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the keys of one cycle, its first key again at its end; empty where there is none."""
+    done: set[str] = set()
+
+    def walk(key: str, trail: list[str]) -> list[str]:
+        if key in trail:
+            return [escape(k) for k in (*trail[trail.index(key) :], key)]
+        if key in done or key not in depends:
+            return []
+        for before in depends[key]:
+            if cycle := walk(before, [*trail, key]):
+                return cycle
+        done.add(key)
+        return []
+
+    return next((cycle for key in depends if (cycle := walk(key, []))), [])
+
+
+def _kind(value: object) -> str:
+    words = {
+        bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list",
+        dict: "an object", type(None): "nothing",
+    }  # fmt: skip
+    return words.get(type(value), "something else")
+
+
+def markdown(plan: Plan, *, id: str = "", revision: int = 0) -> str:
+    """Render a plan for people: equal plans, equal bytes; what cannot be seen is escaped."""
+
+    def line(text: str) -> str:
+        return escape(" ".join(text.split()))
+
+    head = [f"# {line(plan.goal)}", ""]
+    if id:
+        head += [f"Plan `{id}`, revision {revision}.", ""]
+    parts = ["\n".join(head)]
+    for number, node in enumerate(plan.nodes, 1):
+        facts = [f"`{line(node.key)}`", node.type.value]
+        if node.role:
+            facts.append(f"role {line(node.role)}")
+        if node.depends_on:
+            facts.append("after " + ", ".join(f"`{line(k)}`" for k in node.depends_on))
+        body = [f"## {number}. {line(node.title)}", "", ", ".join(facts) + ".", ""]
+        if node.description:
+            body += [escape(node.description, lines=True), ""]
+        parts.append("\n".join(body))
+    return "\n".join(parts)

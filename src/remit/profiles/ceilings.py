@@ -1,0 +1,128 @@
+"""Ceilings: the ``[ceiling]`` table as a value, with every entry checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from remit.policy.ceiling import Ceiling, Lists
+from remit.policy.problems import InputError, Position
+from remit.policy.profile import Side
+from remit.policy.vocabulary import Posture, Tier, Unknown
+from remit.profiles.document import Document, Findings, Places, parse_toml
+from remit.profiles.positions import KeyPath
+from remit.profiles.shapes import CeilingFile, OverlayFile
+from remit.profiles.source import Source
+from remit.profiles.structure import quoted, structure
+from remit.profiles.terms import Fault, Terms, pattern_fault, selector_fault
+
+__all__ = ["CeilingPlaces", "parse_overlay", "read_ceiling"]
+
+_AT = ("ceiling",)
+_WRITE = "worktree.write"
+
+
+def read_ceiling(file: CeilingFile, terms: Terms, found: Findings) -> Ceiling:
+    """Return what a table states by itself; what cannot be meant is reported."""
+    refuse = frozenset[str]().union(*map(terms.effects, file.refuse))
+    for i, entry in enumerate(file.refuse):
+        if not terms.effects(entry):
+            terms.unknown_effect(entry, (*_AT, "refuse", i), found, key=False)
+    if file.posture is Posture.READ_ONLY:
+        refuse |= {_WRITE}
+    elif file.posture is Posture.WRITABLE and _WRITE in refuse:
+        message = f"`posture` says writable and `refuse` refuses `{_WRITE}`: these are one fact"
+        hint = "keep the one that you mean"
+        found.report("contradiction", message, (*_AT, "posture"), hint, key=True)
+    if file.allow:
+        _check(file.allow, selector_fault, (*_AT, "allow"), found)
+    if file.deny:
+        _check(file.deny, selector_fault, (*_AT, "deny"), found)
+    return Ceiling(
+        tier=Tier.EXECUTE if file.tier is None else file.tier,
+        refuse=refuse,
+        unknown=Unknown.ASK if file.unknown is None else file.unknown,
+        allow=frozenset() if file.allow is None else frozenset((frozenset(file.allow),)),
+        deny=file.deny,
+        limit=_limits(file.limit, terms, found) if file.limit else {},
+    )
+
+
+def _check(
+    entries: tuple[str, ...],
+    fault: Callable[[str], Fault | None],
+    path: KeyPath,
+    found: Findings,
+) -> None:
+    for i, entry in enumerate(entries):
+        wrong = fault(entry)
+        if wrong is not None:
+            code, message, hint = wrong
+            found.report(code, message, (*path, i), hint)
+
+
+def _limits(
+    limit: Mapping[str, tuple[str, ...]], terms: Terms, found: Findings
+) -> Mapping[str, Lists]:
+    limits: dict[str, Lists] = {}
+    for entry, patterns in limit.items():
+        at = (*_AT, "limit", entry)
+        effects = terms.effects(entry)
+        if not effects:
+            terms.unknown_effect(entry, at, found, key=True)
+        _check(patterns, pattern_fault, at, found)
+        if all(p.startswith("!") for p in patterns):
+            message = f"no target of `{quoted(entry)}` could match"
+            hint = "name what it may act on, or put it under `refuse`"
+            found.report("bad-pattern", message, at, hint)
+        for effect in sorted(effects):
+            if effect in limits:
+                message = f"another entry limits `{effect}` too"
+                found.report("contradiction", message, at, "give each class one limit", key=True)
+            limits[effect] = frozenset((frozenset(patterns),))
+    return limits
+
+
+class CeilingPlaces(Places):
+    """The places of the facts of a ceiling, as `Side.where` names them.
+
+    Besides those, ``posture`` has one, and ``allow.<selector>`` is that of one entry.
+    """
+
+    __slots__ = ("_document", "_file", "_terms")
+
+    def __init__(self, document: Document, file: CeilingFile, terms: Terms) -> None:
+        super().__init__()
+        self._document, self._file, self._terms = document, file, terms
+
+    def look(self) -> Mapping[str, Position]:
+        """Find them all."""
+        file, effects = self._file, self._terms.effects
+        given: dict[str, KeyPath] = {
+            key: (*_AT, key)
+            for key in ("tier", "posture", "unknown", "allow")
+            if getattr(file, key) is not None
+        }
+        for i, entry in enumerate(file.refuse):
+            for effect in effects(entry):
+                given.setdefault(f"refuse.{effect}", (*_AT, "refuse", i))
+        if file.posture is Posture.READ_ONLY:
+            given.setdefault(f"refuse.{_WRITE}", (*_AT, "posture"))
+        for key, selectors in (("allow", file.allow or ()), ("deny", file.deny)):
+            for i, selector in enumerate(selectors):
+                given.setdefault(f"{key}.{selector}", (*_AT, key, i))
+        for entry in file.limit:
+            for effect in effects(entry):
+                given.setdefault(f"limit.{effect}", (*_AT, "limit", entry))
+        return {fact: self._document.at(path, key=True) for fact, path in given.items()}
+
+
+def parse_overlay(source: Source, terms: Terms | None = None, name: str = "overlay") -> Side:
+    """Return the side that a file with one ``[ceiling]`` states; raises `InputError`."""
+    terms = terms or Terms()
+    document = parse_toml(source)
+    file = structure(document, OverlayFile)
+    found = Findings(document)
+    ceiling = read_ceiling(file.ceiling, terms, found)
+    if found.problems:
+        raise InputError(found.problems)
+    return Side(name, ceiling, CeilingPlaces(document, file.ceiling, terms))

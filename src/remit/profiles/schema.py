@@ -1,0 +1,71 @@
+"""JSON Schemas for editors, made from the same declarations as the loader."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, get_args, get_origin
+
+import attrs
+
+from remit.profiles.shapes import CatalogFile, OverlayFile, ProfileFile
+
+__all__ = ["SHAPES", "schema"]
+
+#: The kinds of file that have a schema here, and their shapes.
+SHAPES: Mapping[str, type] = types.MappingProxyType(
+    {"profile": ProfileFile, "catalog": CatalogFile, "overlay": OverlayFile}
+)
+
+
+def schema(kind: str | type) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of file, or of any shape; an unknown kind is a `KeyError`.
+
+    A schema says types and words. What depends on other files (parents, tools, plugins' effect
+    classes) is checked when the file is loaded.
+    """
+    shape = SHAPES[kind] if isinstance(kind, str) else kind
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": (shape.__doc__ or "").split("\n")[0],
+        **_table(shape),
+    }
+
+
+def _table(shape: type) -> dict[str, Any]:
+    attrs.resolve_types(shape)
+    fields = attrs.fields(shape)
+    required = [a.name for a in fields if a.default is attrs.NOTHING]
+    table: dict[str, Any] = {
+        "type": "object",
+        "properties": {a.name: _key(a) for a in fields},
+        "additionalProperties": False,
+    }
+    return table | ({"required": required} if required else {})
+
+
+def _key(attribute: attrs.Attribute[Any]) -> dict[str, Any]:
+    metadata = attribute.metadata
+    said = {"description": metadata["doc"]} if "doc" in metadata else {}
+    pattern = {"pattern": metadata["pattern"]} if "pattern" in metadata else {}
+    default = attribute.default
+    simple = isinstance(default, bool | str) and default != ""
+    return said | _of(attribute.type) | pattern | ({"default": default} if simple else {})
+
+
+def _of(shape: Any) -> dict[str, Any]:
+    if isinstance(shape, types.UnionType):
+        return _of(next(t for t in get_args(shape) if t is not type(None)))
+    origin, args = get_origin(shape), get_args(shape)
+    if origin is tuple:
+        return {"type": "array", "items": _of(args[0])}
+    if origin is not None:
+        return {"type": "object"} | (
+            {} if args[1] is Any else {"additionalProperties": _of(args[1])}
+        )
+    if isinstance(shape, type) and issubclass(shape, StrEnum):
+        return {"enum": [word.value for word in shape]}
+    if isinstance(shape, type) and attrs.has(shape):
+        return _table(shape)
+    return {"type": "boolean" if shape is bool else "string"}

@@ -1,0 +1,269 @@
+"""Structuring: plain values become the classes of `shapes`, or every problem is told at once.
+
+Types are exact, because what converters do to help would widen: the text ``"false"`` is true to
+`bool`, and a text is a sequence of letters.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar
+
+import attrs
+from cattrs import Converter
+from cattrs.errors import (
+    ClassValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+    IterableValidationNote,
+)
+from cattrs.gen import make_dict_structure_fn
+
+from remit.policy.problems import InputError, Problem, near
+from remit.profiles.document import Document
+from remit.profiles.positions import KeyPath
+
+__all__ = ["Misshapen", "described", "quoted", "structure"]
+
+T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
+
+
+class _Wrong(Exception):
+    """A value that is not what its place wants."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        self.code, self.message, self.hint = code, message, hint
+        super().__init__(message)
+
+
+def structure(document: Document, shape: type[T], path: KeyPath = ()) -> T:
+    """Return the values of a document as a shape; raises `Misshapen` with every problem."""
+    value: Any = document.data
+    for part in path:
+        value = value[part]
+    try:
+        return _hook(shape)(value, shape)  # type: ignore[no-any-return,arg-type]
+    except Exception as error:
+        found = tuple(_problems(error, path))
+    raise Misshapen(
+        (document.problem(code, text, at, hint, key=key) for at, code, text, hint, key in found),
+        (at for at, *_ in found),
+    )
+
+
+class Misshapen(InputError):
+    """Values that are not of the shape; ``paths`` says where, in the order of the problems."""
+
+    def __init__(self, problems: Iterable[Problem], paths: Iterable[KeyPath]) -> None:
+        super().__init__(problems)
+        self.paths = tuple(paths)
+
+
+def _problems(error: BaseException, path: KeyPath) -> Iterator[tuple[KeyPath, str, str, str, bool]]:
+    """Yield path, code, message, hint and whether the key is meant, for all that was raised."""
+    if isinstance(error, ClassValidationError):
+        noted, bare = error.group_exceptions()
+        for inner, note in noted:
+            yield from _problems(inner, (*path, note.name))
+        for other in bare:
+            yield from _problems(other, path)
+    elif isinstance(error, IterableValidationError):
+        elements, bare = error.group_exceptions()
+        for inner, at in elements:
+            yield from _problems(inner, (*path, at.index))
+        for other in bare:
+            yield from _problems(other, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        known = [a.name for a in attrs.fields(error.cl)]
+        for key in sorted(error.extra_fields):
+            hint = near(key, known) or f"the keys here are {_listed(known)}"
+            message = f"unknown key `{quoted(key)}`"
+            yield (*path, key), "unknown-key", message, hint, True
+    elif isinstance(error, KeyError):
+        message = f"the key `{path[-1]}` is missing"
+        yield path, "missing-key", message, "add it", True
+    elif isinstance(error, _Wrong):
+        yield path, error.code, error.message, error.hint, False
+    else:
+        raise error
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{n}`" for n in names)
+
+
+def quoted(text: str) -> str:
+    """Return what was given as it may be shown: short, on one line, nothing invisible."""
+    short = text if len(text) <= 60 else f"{text[:60]}…"
+    return short if short.isprintable() else short.encode("unicode_escape").decode()
+
+
+def described(value: object) -> str:
+    """Say what a value is, as its author would."""
+    match value:
+        case bool():
+            return f"`{str(value).lower()}`"
+        case int():
+            return f"the number `{value}`" if abs(value) < 10**12 else "a large number"
+        case float():
+            return f"the number `{value}`"
+        case str():
+            return f"the text `{quoted(value)}`"
+        case Mapping():
+            return "a table"
+        case list():
+            return "a list"
+        case datetime.date() | datetime.time():
+            return "a date or time"
+    return "nothing" if value is None else "something else"
+
+
+def _text(value: Any, _: Any) -> str:
+    if type(value) is not str:
+        raise _Wrong("wrong-type", f"expected text in quotes, got {described(value)}")
+    return value
+
+
+def _truth(value: Any, _: Any) -> bool:
+    if type(value) is not bool:
+        hint = "write it without quotes" if value in ("true", "false") else ""
+        raise _Wrong("wrong-type", f"expected `true` or `false`, got {described(value)}", hint)
+    return value
+
+
+def _word(value: Any, words: type[StrEnum]) -> StrEnum:
+    known = words._value2member_map_
+    if type(value) is str and value in known:
+        return known[value]  # type: ignore[return-value]
+    listed = [f"`{w}`" for w in words]
+    wanted = f"expected {', '.join(listed[:-1])} or {listed[-1]}"
+    if type(value) is not str:
+        raise _Wrong("wrong-type", f"{wanted}, got {described(value)}")
+    hint = near(value, map(str, words))
+    raise _Wrong("unknown-value", f"{wanted}, got `{quoted(value)}`", hint)
+
+
+_STR = frozenset((str,))
+
+
+def _texts(value: Any, _: Any) -> tuple[str, ...]:
+    if type(value) is list and _STR.issuperset(map(type, value)):
+        return tuple(value)
+    return tuple(_list(value, _text, str))
+
+
+def _list(value: Any, inner: Hook, of: Any) -> list[Any]:
+    if type(value) is not list:
+        hint = f'write it as a list: `["{value}"]`' if type(value) is str else ""
+        raise _Wrong("wrong-type", f"expected a list, got {described(value)}", hint)
+    return _each(enumerate(value), inner, of)
+
+
+def _each(items: Any, inner: Hook, of: Any) -> list[Any]:
+    done, wrong = [], []
+    for index, item in items:
+        try:
+            done.append(inner(item, of))
+        except Exception as error:
+            error.add_note(IterableValidationNote("", index, of))
+            wrong.append(error)
+    if wrong:
+        raise IterableValidationError("", wrong, list)
+    return done
+
+
+def _lists(converter: Converter) -> Callable[[Any], Hook]:
+    def make(shape: Any) -> Hook:
+        of = shape.__args__[0]
+        inner = converter.get_structure_hook(of)
+
+        def lists(value: Any, _: Any) -> tuple[Any, ...]:
+            return tuple(_list(value, inner, of))
+
+        return lists
+
+    return make
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if type(value) is not dict:
+        hint = "a header in double brackets makes a list of tables" if type(value) is list else ""
+        raise _Wrong("wrong-type", f"expected a table, got {described(value)}", hint)
+    return value
+
+
+def _tables(converter: Converter) -> Callable[[Any], Hook]:
+    def make(shape: Any) -> Hook:
+        of = shape.__args__[1]
+        if of is Any:
+            return lambda value, _: _table(value)
+        inner = converter.get_structure_hook(of)
+
+        def tables(value: Any, _: Any) -> dict[str, Any]:
+            table = _table(value)
+            return dict(zip(table, _each(table.items(), inner, of), strict=True))
+
+        return tables
+
+    return make
+
+
+def _optional(converter: Converter) -> Callable[[Any], Hook]:
+    """TOML has no nothing, so what may be absent is of its type when it is there."""
+
+    def make(shape: Any) -> Hook:
+        of = next(t for t in shape.__args__ if t is not type(None))
+        inner = converter.get_structure_hook(of)
+        return lambda value, _: inner(value, of)
+
+    return make
+
+
+def _classes(converter: Converter) -> Callable[[Any], Hook]:
+    def make(cls: Any) -> Hook:
+        attrs.resolve_types(cls)
+        inner = make_dict_structure_fn(
+            cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
+        )
+
+        def hook(value: Any, of: Any) -> Any:
+            return inner(_table(value), of)
+
+        return hook
+
+    return make
+
+
+def _origin(shape: Any) -> Any:
+    return getattr(shape, "__origin__", None)
+
+
+def _make() -> Converter:
+    converter = Converter(detailed_validation=True, forbid_extra_keys=True)
+    # By test of identity: hooks registered by class would also take its subclasses, our words.
+    converter.register_structure_hook_func(lambda t: t is str, _text)
+    converter.register_structure_hook_func(lambda t: t is bool, _truth)
+    converter.register_structure_hook(StrEnum, _word)
+    converter.register_structure_hook_factory(lambda t: _origin(t) is tuple, _lists(converter))
+    converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)
+    converter.register_structure_hook_factory(lambda t: _origin(t) is Mapping, _tables(converter))
+    converter.register_structure_hook_factory(
+        lambda t: isinstance(t, UnionType) and type(None) in t.__args__, _optional(converter)
+    )
+    converter.register_structure_hook_factory(
+        lambda t: isinstance(t, type) and attrs.has(t), _classes(converter)
+    )
+    return converter
+
+
+_converter = _make()
+
+
+@cache
+def _hook(shape: type) -> Hook:
+    return _converter.get_structure_hook(shape)

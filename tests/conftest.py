@@ -1,0 +1,27 @@
+"""What holds for every test, however pytest is started."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A slow machine is no fault of the code. Where a run decides what lands, it is the same each time;
+# a person's run looks elsewhere each time, and prints what to say to see a failure again.
+settings.register_profile(
+    "remit",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("remit")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the workspace of the person who runs it."""
+    for name in os.environ:
+        if name.startswith("REMIT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("REMIT_HOME", str(tmp_path / ".remit-home"))

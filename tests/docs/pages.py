@@ -1,0 +1,169 @@
+"""Pages: what a Markdown file of ours tells a reader to do, done, and what it shows, compared.
+
+A fenced block is run by what stands after its three ticks:
+
+- ``console``: each ``$ `` line is a command at the prompt of one shell; what follows is its output.
+  ``exit=N`` says how the last one ends, 0 unless said.
+- any language with ``file=PATH``: the block is written there, from the home of the reader.
+- any other block is for the eye.
+
+In an output, a line ``...`` stands for any number of lines. Ids, times and hashes differ from run
+to run: the first that the page shows stands for the first that came, in outputs and in commands.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+__all__ = ["ROOT", "Block", "Reader", "blocks", "pages"]
+
+ROOT = Path(__file__).parents[2]
+#: How the pages call the reader's home.
+HOME = "/home/you"
+_FENCE = re.compile(r"^```(?P<info>[^`\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+#: What is made up anew in each run: approvals, plans, conversations; then hashes and times.
+_ID = re.compile(r"\b[ap][0-9a-f]{10}\b|\bgw-[0-9a-f]{16}\b")
+_VARIES = re.compile(r"\b[0-9a-f]{12,64}\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z")
+#: Programs that a reader has, and the modules that they are.
+_PROGRAMS = {"remit": "-m remit", "python": "", "mcp-server-git": "-m mcp_server_git"}
+
+
+@frozen
+class Block:
+    """A fenced block: where it begins, what is said of it, and its text."""
+
+    line: int
+    language: str
+    said: Mapping[str, str]
+    text: str
+
+    @property
+    def prompts(self) -> Iterator[tuple[str, str]]:
+        """Yield each command of a console block with the output that the page shows."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            command, output = re.match(r"((?:.*\\\n)*.*\n)(.*)", part, re.DOTALL).groups()  # type: ignore[union-attr]
+            yield command, output
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield the fenced blocks of a page."""
+    text = page.read_text()
+    for found in _FENCE.finditer(text):
+        language, *said = found["info"].split() or [""]
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(line, language, dict(s.split("=", 1) for s in said), found["text"])
+
+
+def pages() -> list[Path]:
+    """Return every Markdown file that a reader may open."""
+    found = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    return sorted(p for p in found if "decisions" not in p.parts)
+
+
+@define
+class Reader:
+    """Somebody who follows a page at a terminal, in a home of their own."""
+
+    home: Path
+    cwd: Path = field(init=False)
+    ids: dict[str, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.cwd = self.home
+        programs = self.home / ".programs"
+        programs.mkdir(parents=True)
+        for name, module in _PROGRAMS.items():
+            path = programs / name
+            path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
+            path.chmod(0o755)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What the reader's shell holds."""
+        path = f"{self.home / '.programs'}:{os.environ['PATH']}"
+        kept = {k: os.environ[k] for k in ("PYTHONPATH", "LANG", "LC_ALL") if k in os.environ}
+        who = {f"GIT_{w}_{k}": v for w in ("AUTHOR", "COMMITTER") for k, v in _YOU.items()}
+        return {
+            **kept, **who, "PATH": path, "HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "100",
+            "TERM": "dumb", "GIT_CONFIG_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+
+    def follow(self, page: Path) -> int:
+        """Do what a page says, in order; return how many blocks there were to do."""
+        done = 0
+        for block in blocks(page):
+            if "file" in block.said:
+                path = self.home / block.said["file"]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block.text)
+            elif block.language == "console":
+                self._type(page, block)
+            else:
+                continue
+            done += 1
+        return done
+
+    def _type(self, page: Path, block: Block) -> None:
+        at = f"{page.relative_to(ROOT)}:{block.line}"
+        prompts = list(block.prompts)
+        for i, (command, shown) in enumerate(prompts):
+            wanted = int(block.said.get("exit", "0")) if i == len(prompts) - 1 else 0
+            code, output = self.run(command)
+            assert code == wanted, f"{at}: `{command.strip()}` ended with {code}\n{output}"
+            assert self._alike(shown, output), (
+                f"{at}: `{command.strip()}` printed\n{output}\nand the page shows\n{shown}"
+            )
+
+    def run(self, command: str) -> tuple[int, str]:
+        """Run one command as at a terminal; return how it ended and what it printed."""
+        for theirs, ours in self.ids.items():
+            command = command.replace(theirs, ours)
+        command = command.replace(HOME, str(self.home))
+        after = self.home / ".cwd"
+        script = f"cd {shlex.quote(str(self.cwd))}\n{command}\ncode=$?; pwd > {after}; exit $code\n"
+        far, near = pty.openpty()
+        try:
+            ended = subprocess.run(
+                ["bash", "-c", script], stdin=near, stdout=subprocess.PIPE, text=True,
+                stderr=subprocess.STDOUT, env=self.environ, check=False, timeout=120,
+            )  # fmt: skip
+        finally:
+            os.close(far)
+            os.close(near)
+        self.cwd = Path(after.read_text().strip())
+        return ended.returncode, ended.stdout.replace(str(self.home), HOME)
+
+    def _alike(self, shown: str, output: str) -> bool:
+        want = [_plain(line) for line in shown.splitlines()]
+        got = [_plain(line) for line in output.splitlines()]
+        ends = _match(want, got)
+        if ends:
+            fresh = [i for i in _ID.findall(shown) if i not in self.ids]
+            came = [i for i in _ID.findall(output) if i not in self.ids.values()]
+            self.ids.update(zip(dict.fromkeys(fresh), dict.fromkeys(came), strict=False))
+        return ends
+
+
+_YOU = {"NAME": "You", "EMAIL": "you@example.com"}
+
+
+def _plain(line: str) -> str:
+    return _VARIES.sub("#", _ID.sub("@", line)).rstrip()
+
+
+def _match(want: list[str], got: list[str]) -> bool:
+    """Say whether the lines are those wanted, where `...` stands for any number of lines."""
+    if not want:
+        return not got
+    if want[0].strip() == "...":
+        return any(_match(want[1:], got[i:]) for i in range(len(got) + 1))
+    return bool(got) and want[0] == got[0] and _match(want[1:], got[1:])

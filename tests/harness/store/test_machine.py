@@ -1,0 +1,191 @@
+"""Any sequence of acts: the tables are the fold of the log, and the rules hold throughout."""
+
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from remit.harness.store import (
+    Answer,
+    ApprovalKind,
+    ApprovalState,
+    ExitState,
+    Store,
+    StoreConflict,
+)
+from remit.policy.plan import Plan, PlanNode
+from remit.policy.vocabulary import Dial
+
+SPACES = ("one", "two")
+MODES = ("chat", "plan", "review")
+spaces = st.sampled_from(SPACES)
+conversations = st.sampled_from(("c1", "c2"))
+#: What an approval can go through; nothing leaves a final state.
+AFTER = {
+    "pending": {"pending", "approved", "rejected", "expired", "superseded"},
+    "approved": {"approved", "used", "expired", "superseded"},
+}
+
+
+class Life(RuleBasedStateMachine):
+    """Spaces, approvals, exits and plans of one store, under random acts of random actors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.now = datetime(2026, 11, 30, tzinfo=UTC)
+        self.store = Store.open(Path(self.folder.name) / "remit.db", create=self.now)
+        for space in SPACES:
+            self.store.spaces.create(space, "plan", by="operator", now=self.now)
+        self.states: dict[str, str] = {}
+        self.granted: dict[str, int] = {}
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.folder.cleanup()
+
+    @rule(minutes=st.sampled_from((1, 20, 40)))
+    def wait(self, minutes: int) -> None:
+        self.now += timedelta(minutes=minutes)
+
+    @rule(space=spaces, mode=st.sampled_from(MODES), late=st.booleans())
+    def switch(self, space: str, mode: str, late: bool) -> None:
+        there = self.store.spaces.get(space)
+        try:
+            done = self.store.spaces.set_mode(
+                space,
+                mode,
+                by="operator",
+                why="",
+                now=self.now,
+                expect=there.revision - 1 if late else there.revision,
+            )
+        except StoreConflict as error:
+            now = error.now
+            assert late
+            assert now == there == self.store.spaces.get(space)
+        else:
+            assert done.space.mode == mode
+            assert (done.answer is Answer.NOOP) == (mode == there.mode)
+            assert done.space.revision == there.revision + (mode != there.mode)
+
+    @rule(space=spaces, dial=st.sampled_from(Dial))
+    def turn(self, space: str, dial: Dial) -> None:
+        assert self.store.spaces.set_dial(space, dial, by="operator", now=self.now).dial is dial
+
+    @rule(
+        space=spaces,
+        conversation=conversations,
+        kind=st.sampled_from((ApprovalKind.CALL, ApprovalKind.QUESTION)),
+        digest=st.sampled_from(("d1", "d2")),
+    )
+    def ask(self, space: str, conversation: str, kind: ApprovalKind, digest: str) -> None:
+        opened = self.store.approvals.open(
+            kind,
+            space=space,
+            conversation=conversation,
+            requested_by=f"agent:{conversation}",
+            digest=digest,
+            shown="x",
+            now=self.now,
+        )
+        assert opened.state.open
+
+    @rule(at=st.integers(0, 30), approve=st.booleans())
+    def decide(self, at: int, approve: bool) -> None:
+        if (all_ := self.store.approvals.list(now=self.now)) and at < len(all_):
+            before = all_[at]
+            try:
+                after = self.store.approvals.decide(before.id, approve, by="operator", now=self.now)
+            except StoreConflict:
+                assert before.state is not ApprovalState.PENDING
+            else:
+                assert (after.state in ("approved", "used")) == approve
+
+    @rule(at=st.integers(0, 30))
+    def use(self, at: int) -> None:
+        if (all_ := self.store.approvals.list(now=self.now)) and at < len(all_):
+            before = all_[at]
+            try:
+                self.store.approvals.use(before.id, now=self.now)
+            except StoreConflict:
+                assert before.state is not ApprovalState.APPROVED
+            else:
+                assert before.state is ApprovalState.APPROVED
+
+    @rule(space=spaces, conversation=conversations, to=st.sampled_from(("chat", "review")))
+    def leave(self, space: str, conversation: str, to: str) -> None:
+        there = self.store.spaces.get(space)
+        before = self.store.approvals.find(
+            space, conversation, ApprovalKind.PLAN_EXIT, now=self.now
+        )
+        answer = self.store.exits.request(
+            space, conversation, to, by=f"agent:{conversation}", now=self.now
+        )
+        assert (answer.space.mode == to) == (answer.state is not ExitState.PENDING)
+        if answer.state is ExitState.LEFT:
+            assert before is not None
+            assert before.state is ApprovalState.APPROVED
+            assert before.revision == there.revision
+
+    @rule(space=spaces, conversation=conversations, goal=st.sampled_from(("x", "y")))
+    def submit(self, space: str, conversation: str, goal: str) -> None:
+        plan = Plan(goal, (PlanNode("a", "first"),))
+        before = self.store.plans.newest(space, conversation)
+        after = self.store.plans.submit(
+            space, conversation, plan, by=f"agent:{conversation}", now=self.now
+        ).plan
+        grew = before is None or before.plan != plan
+        assert after.revision == (before.revision if before else 0) + grew
+
+    @rule()
+    def reopen(self) -> None:
+        path = self.store.path
+        self.store.close()
+        self.store = Store.open(path)
+
+    @rule()
+    def sweep(self) -> None:
+        self.store.approvals.expire(now=self.now)
+
+    @invariant()
+    def the_tables_are_the_fold_of_the_log(self) -> None:
+        assert self.store.log.verify().problem is None
+        assert self.store.log.rebuild().problems == ()
+
+    @invariant()
+    def an_approval_only_goes_forward(self) -> None:
+        for approval in self.store.approvals.list(now=self.now):
+            before = self.states.get(approval.id, "pending")
+            assert approval.state in AFTER.get(before, {before})
+            self.states[approval.id] = approval.state
+
+    @invariant()
+    def one_is_open_and_one_plan_holds(self) -> None:
+        waiting = [a for a in self.store.approvals.list(now=self.now) if a.state.open]
+        keys = [(a.space, a.conversation, a.kind, a.digest) for a in waiting]
+        assert len(keys) == len(set(keys))
+        exits = [(a.space, a.conversation) for a in waiting if a.kind is ApprovalKind.PLAN_EXIT]
+        assert len(exits) == len(set(exits))
+        held = [
+            (p.space, p.conversation) for p in self.store.plans.list() if p.state == "submitted"
+        ]
+        assert len(held) == len(set(held))
+
+    @invariant()
+    def bound_approvals_are_of_the_mode_that_is_there(self) -> None:
+        for approval in self.store.approvals.list(now=self.now):
+            if approval.state.open and approval.kind is not ApprovalKind.QUESTION:
+                assert approval.revision == self.store.spaces.get(approval.space).revision
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(
+    max_examples=25,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)

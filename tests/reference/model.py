@@ -1,0 +1,264 @@
+"""Section 6 of the design again, in slow and obvious lines that share no code with the engine.
+
+It takes the engine's values as input and reads nothing but their fields. Where several sides meet
+it asks each side in turn and never combines them. Texts of causes are those of `Decision`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from remit.policy.ceiling import Ceiling
+from remit.policy.gate import Setting
+from remit.policy.profile import Brief
+from remit.policy.tools import CallEffects, Tool
+
+TIERS = ["read", "write", "execute"]
+VERDICTS = ["allow", "ask", "deny"]
+EFFECTS = [
+    "worktree.write", "file.delete", "file.write_outside", "git.commit", "git.push", "pr.create",
+    "pr.publish", "vendor.write", "package.install", "package.publish", "process.spawn",
+    "workspace.mutate", "enclosure.control", "record.write", "network.egress", "secret.read",
+]  # fmt: skip
+#: dial: nothing world-changing; worktree.write; other changes and what is opaque; nobody said.
+TABLE = {
+    "propose": ("allow", "deny", "deny", "deny"),
+    "ask": ("allow", "ask", "ask", "ask"),
+    "accept-edits": ("allow", "allow", "ask", "ask"),
+    "auto": ("allow", "allow", "allow", "ask"),
+}
+
+
+class Rules(NamedTuple):
+    """What holds for a call: the sides that meet, the brief in force, the tools, the space."""
+
+    sides: tuple[Ceiling, ...]
+    brief: Brief | None
+    tools: tuple[Tool, ...]
+    classifiers: frozenset[str]
+    settings: tuple[Setting, ...]
+    admitted: frozenset[str]
+    askable: bool
+
+
+class Answer(NamedTuple):
+    """Verdict, layer, cause, what the cause is about, and the dial where it had a say."""
+
+    verdict: str
+    layer: str
+    cause: str
+    detail: tuple[str, ...] = ()
+    dial: str | None = None
+
+
+def judge(
+    rules: Rules,
+    name: str,
+    dial: str,
+    look: Callable[[Tool], CallEffects | None],
+    objection: str | None = None,
+) -> Answer:
+    """Pin, filter, guard, gate: the first that decides wins; a guard of a plugin is a guard."""
+    bearers = [t for t in rules.tools if f"{t.source}:{t.name}" == name]
+    bearers = bearers or [t for t in rules.tools if t.name == name]
+    if not bearers:
+        return Answer("deny", "filter", "unknown-tool")
+    if len(bearers) > 1:
+        keys = tuple(f"{t.source}:{t.name}" for t in bearers)
+        return Answer("deny", "filter", "ambiguous-name", keys)
+    tool = bearers[0]
+    if pinned(rules, tool):
+        return Answer("allow", "pin", "pinned")
+    if refused := filtered(rules, tool):
+        return refused
+    try:
+        call = does(rules, tool, look(tool))
+    except Exception as error:
+        said = f"classifier `{tool.classify}` failed with {type(error).__name__}: {error}"
+        return Answer("deny", "guard", "plugin", (said,))
+    if refused := guarded(rules, tool, call):
+        return refused
+    if objection is not None:
+        return Answer("deny", "guard", "plugin", (objection,))
+    return gated(rules, tool, call, dial)
+
+
+def pinned(rules: Rules, tool: Tool) -> bool:
+    """Is it a verb of the brief, or one that every mode has; by source and name."""
+    key = f"{tool.source}:{tool.name}"
+    if key in ("remit:ask_user", "remit:mode"):
+        return True
+    if (brief := rules.brief) is None:
+        return False
+    owed = ["remit:nothing_to_deliver"] if brief.required else []
+    return key in [*brief.verbs, brief.exit, *owed]
+
+
+def filtered(rules: Rules, tool: Tool) -> Answer | None:
+    """Say why a tool is not in the surface, None if it is."""
+    if tool.source == "remit":
+        return Answer("deny", "filter", "other-verb")
+    if denying := [s for side in rules.sides for s in side.deny if names(s, tool)]:
+        return Answer("deny", "filter", "denied", (min(denying),))
+    if any(TIERS.index(tool.tier) > TIERS.index(side.tier) for side in rules.sides):
+        return Answer("deny", "filter", "tier", (tool.tier,))
+    if undeclared(rules, tool):
+        if refuses_unknown(rules):
+            return Answer("deny", "filter", "undeclared")
+    elif tool.classify is None:
+        if refused := certainly(rules, tool.effects, limits=True):
+            return refused
+    else:
+        every = [certainly(rules, least, limits=False) for least in tool.least or [frozenset()]]
+        if all(every):
+            return min(refused for refused in every if refused)
+    # Last: what is refused of a tool says more than that no list named it (decision record 0003).
+    for side in rules.sides:
+        for allowed in side.allow:
+            if not any(names(selector, tool) for selector in allowed):
+                return Answer("deny", "filter", "not-admitted")
+    return None
+
+
+def certainly(rules: Rules, effects: frozenset[str], limits: bool) -> Answer | None:
+    """Say what refuses a call that has just these effects, and no target that can be seen."""
+    if hit := [e for e in effects if any(e in side.refuse for side in rules.sides)]:
+        return Answer("deny", "filter", "refused", ordered(hit))
+    # A limit that names no target at all is a refusal; any limit is, where nobody can look.
+    lists = [(e, patterns) for e in effects for patterns in limits_on(rules, e)]
+    if hit := [e for e, ps in lists if limits or all(p[0] == "!" for p in ps)]:
+        return Answer("deny", "filter", "limit", ordered(hit))
+    if "process.spawn" in effects and refuses_unknown(rules):
+        return Answer("deny", "filter", "unread")
+    return None
+
+
+def does(rules: Rules, tool: Tool, found: CallEffects | None) -> CallEffects:
+    """Say what a call does, given what was found of it."""
+    classified = tool.classify is not None and not undeclared(rules, tool)
+    declared = frozenset() if undeclared(rules, tool) else tool.effects
+    if found is None:
+        found = CallEffects(declared, opaque=classified)
+    effects = found.effects if classified else found.effects | declared
+    beyond = classified and not effects <= declared
+    opaque = found.opaque or beyond or "process.spawn" in effects
+    return CallEffects(effects, found.targets, opaque, found.protected)
+
+
+def guarded(rules: Rules, tool: Tool, call: CallEffects) -> Answer | None:
+    """Say why a call is refused whatever the dial, None if it is not."""
+    if hit := [e for e in call.effects if any(e in side.refuse for side in rules.sides)]:
+        return Answer("deny", "guard", "refused", ordered(hit))
+    lists = [(e, patterns) for e in call.effects for patterns in limits_on(rules, e)]
+    if outside := [e for e, ps in lists if not within(ps, call.targets.get(e, ()))]:
+        return Answer("deny", "guard", "limit", ordered(outside))
+    if call.protected:
+        return Answer("deny", "guard", "protected", tuple(call.protected))
+    if (call.opaque or undeclared(rules, tool)) and refuses_unknown(rules):
+        return Answer("deny", "guard", "unread")
+    return None
+
+
+def gated(rules: Rules, tool: Tool, call: CallEffects, dial: str) -> Answer:
+    """Read the table, with the operator's settings in the place of cells."""
+    cells = []
+    for effect in ordered(call.effects):
+        for target in call.targets.get(effect, ()) or [None]:
+            cells.append((*cell(rules, effect, target, dial), effect))
+    if undeclared(rules, tool):
+        cells.append((TABLE[dial][3], "undeclared", ""))
+    elif tool.tier != "read" and not tool.effects:
+        cells.append((TABLE[dial][3], "no-effects", ""))
+    if call.opaque:
+        cells.append((TABLE[dial][2], "unread", ""))
+    verdict = max((v for v, _, _ in cells), key=VERDICTS.index, default="allow")
+    if verdict == "ask" and not rules.askable:
+        return Answer("deny", "gate", "nobody-to-ask", (), dial)
+    about = {cause: [e for v, c, e in cells if (v, c) == (verdict, cause)] for _, cause, _ in cells}
+    if about.get("setting"):
+        return Answer(verdict, "gate", "setting", ordered(about["setting"]))
+    if verdict == "allow":
+        if changes := [e for e in about.get("effect", []) if e not in rules.admitted]:
+            return Answer("allow", "gate", "effect", ordered(changes), dial)
+        if not call.opaque:
+            return Answer("allow", "gate", "harmless")
+    telling = [c for c in ("undeclared", "no-effects", "unread", "effect") if about.get(c)]
+    return Answer(verdict, "gate", telling[0], ordered(about[telling[0]]), dial)
+
+
+def cell(rules: Rules, effect: str, target: str | None, dial: str) -> tuple[str, str]:
+    """Return what becomes of one effect on one target (None: not seen), and what says so."""
+    column = 0 if effect in rules.admitted else 1 if effect == "worktree.write" else 2
+    table = TABLE[dial][column]
+    if dial == "propose" and table == "deny":
+        return table, "effect"
+    own = [s for s in rules.settings if s.effect == effect]
+    said = [s.verdict for s in own if s.target is None]
+    usual = VERDICTS.index(max(said, key=VERDICTS.index, default=table))
+    for one in own:
+        if one.target is not None and target is not None and like(one.target, target):
+            said.append(one.verdict)
+        # What was not seen may be any target, so what would be stricter there holds.
+        if one.target is not None and target is None and VERDICTS.index(one.verdict) > usual:
+            said.append(one.verdict)
+    return (max(said, key=VERDICTS.index), "setting") if said else (table, "effect")
+
+
+def undeclared(rules: Rules, tool: Tool) -> bool:
+    """Did nobody say what it does, or in a way that nobody here can judge."""
+    return not tool.declared or (tool.classify or "") not in {"", *rules.classifiers}
+
+
+def refuses_unknown(rules: Rules) -> bool:
+    """Does any side refuse what cannot be judged."""
+    return any(side.unknown == "refuse" for side in rules.sides)
+
+
+def limits_on(rules: Rules, effect: str) -> list[frozenset[str]]:
+    """Return every list of patterns that any side holds an effect to."""
+    return [one for side in rules.sides for one in side.limit.get(effect, ())]
+
+
+def within(patterns: frozenset[str], targets: tuple[str, ...]) -> bool:
+    """Say whether all targets match a pattern and no excluding one; no target is outside."""
+    wanted = [p for p in patterns if p[0] != "!"]
+    unwanted = [p[1:] for p in patterns if p[0] == "!"]
+    inside = [any(like(p, t) for p in wanted) for t in targets]
+    return inside != [] and all(inside) and not any(like(p, t) for p in unwanted for t in targets)
+
+
+def names(selector: str, tool: Tool) -> bool:
+    """Say whether an entry of a list names a tool; it is split at its first colon."""
+    if ":" not in selector:
+        return fnmatchcase(tool.name, selector)
+    kind, rest = selector.split(":", 1)
+    if kind == "group":
+        return rest in tool.groups
+    if kind == "tier":
+        return rest == tool.tier
+    return kind == tool.source and fnmatchcase(tool.name, rest)
+
+
+def like(pattern: str, target: str) -> bool:
+    """Say whether a target pattern matches: `*` and `?` within a segment, `**` across them."""
+    if not pattern:
+        return not target
+    if pattern.startswith("**/"):
+        rests = [target, *(target[i + 1 :] for i, c in enumerate(target) if c == "/")]
+        return any(like(pattern[3:], rest) for rest in rests)
+    if pattern.startswith("**"):
+        return any(like(pattern[2:], target[i:]) for i in range(len(target) + 1))
+    if pattern[0] == "*":
+        return like(pattern[1:], target) or (
+            target[:1] not in ("", "/") and like(pattern, target[1:])
+        )
+    one = target[:1] not in ("", "/") if pattern[0] == "?" else target[:1] == pattern[0]
+    return one and like(pattern[1:], target[1:])
+
+
+def ordered(effects: Iterable[str]) -> tuple[str, ...]:
+    """Return effects as they are listed: those of the design first, others after, by name."""
+    given = set(effects) - {""}
+    return (*(e for e in EFFECTS if e in given), *sorted(given - set(EFFECTS)))
