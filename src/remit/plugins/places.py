@@ -20,9 +20,7 @@ __all__ = ["Ground", "Place", "pattern"]
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 #: Device files that keep nothing.
-_FREE = re.compile(
-    r"/dev/(?:null|zero|full|stdin|stdout|stderr|tty|random|urandom|fd/\d+)"
-)
+_FREE = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|tty|random|urandom|fd/\d+)")
 
 
 def pattern(globs: Iterable[str]) -> re.Pattern[str]:
@@ -34,9 +32,7 @@ def pattern(globs: Iterable[str]) -> re.Pattern[str]:
     out = []
     for glob in globs:
         body = re.escape(glob.removeprefix("~/"))
-        body = (
-            body.replace(r"\*\*", ".*").replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
-        )
+        body = body.replace(r"\*\*", ".*").replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
         if glob.startswith("/"):
             out.append(body)
         elif glob.startswith("~/"):
@@ -104,9 +100,7 @@ class Ground:
             return self.normal(self.home + path[1:])
         if path.startswith("~"):
             return self.normal(path)
-        if isabs(path) or (
-            self.windows and (_DRIVE.match(path) or path.startswith("\\"))
-        ):
+        if isabs(path) or (self.windows and (_DRIVE.match(path) or path.startswith("\\"))):
             return self.normal(path)
         if cwd is None:
             return None
@@ -175,9 +169,7 @@ class Ground:
             (
                 e
                 for e, r in zip(ends, relative, strict=True)
-                if any(
-                    e == p or e.startswith(p + "/") for p in self._listed("protected")
-                )
+                if any(e == p or e.startswith(p + "/") for p in self._listed("protected"))
                 or (r is not None and kept.fullmatch("/" + r))
             ),
             "",
@@ -191,9 +183,7 @@ class Ground:
             "",
         )
         return Place(
-            tuple(
-                r if r is not None else e for e, r in zip(ends, relative, strict=True)
-            ),
+            tuple(r if r is not None else e for e, r in zip(ends, relative, strict=True)),
             inside=relative[0] is not None,
             secret=any(secret.fullmatch(e) and not samples.fullmatch(e) for e in ends),
             protected=guarded,

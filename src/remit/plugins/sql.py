@@ -27,13 +27,10 @@ _READS = frozenset(
 _SESSION = frozenset({"Set", "Use", "Transaction", "Commit", "Rollback"})
 #: Functions that leave the database.
 _ACTS = frozenset(
-    "load_extension pg_read_file pg_read_binary_file pg_ls_dir lo_import lo_export dblink dblink_exec "
-    "load_file sys_exec sys_eval xp_cmdshell writefile readfile edit pg_terminate_backend "
-    "pg_cancel_backend pg_reload_conf setval nextval set_config query_to_xml copy_to".split()
+    ["load_extension", "pg_read_file", "pg_read_binary_file", "pg_ls_dir", "lo_import", "lo_export", "dblink", "dblink_exec", "load_file", "sys_exec", "sys_eval", "xp_cmdshell", "writefile", "readfile", "edit", "pg_terminate_backend", "pg_cancel_backend", "pg_reload_conf", "setval", "nextval", "set_config", "query_to_xml", "copy_to"]
 )
 _PRAGMA_READS = frozenset(
-    "table_info table_xinfo index_list index_info foreign_key_list database_list integrity_check "
-    "quick_check compile_options function_list table_list collation_list".split()
+    ["table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list", "database_list", "integrity_check", "quick_check", "compile_options", "function_list", "table_list", "collation_list"]
 )
 
 
@@ -43,9 +40,7 @@ def statements(text: str, dialect: str | None = None) -> Iterator[Statement]:
         import sqlglot
         from sqlglot.errors import SqlglotError
     except ImportError:
-        yield Statement(
-            "unread", ("vendor.write",), "?", True, "sqlglot is not installed"
-        )
+        yield Statement("unread", ("vendor.write",), "?", True, "sqlglot is not installed")
         return
     if len(text) > 100_000:
         yield Statement(
@@ -85,17 +80,11 @@ def _one(tree: Any, text: str) -> Statement:
     table = tree.find(exp.Table)
     target = table.name if table is not None and table.name else "?"
     for call in tree.find_all(exp.Func):
-        name = (
-            call.name if isinstance(call, exp.Anonymous) else call.sql_name()
-        ).lower()
+        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
         if name in _ACTS:
-            return Statement(
-                kind, ("process.spawn",), name, True, f"`{name}` leaves the database"
-            )
+            return Statement(kind, ("process.spawn",), name, True, f"`{name}` leaves the database")
     changes = [
-        n
-        for n in tree.find_all(exp.Insert, exp.Update, exp.Delete, exp.Merge)
-        if n is not tree
+        n for n in tree.find_all(exp.Insert, exp.Update, exp.Delete, exp.Merge) if n is not tree
     ]
     if kind in _READS and not changes:
         if tree.args.get("into") or tree.args.get("locks"):
@@ -108,14 +97,8 @@ def _one(tree: Any, text: str) -> Statement:
             )
         return Statement(kind, (), target, False, "reads")
     if kind == "Pragma":
-        name = (
-            tree.this.name.lower()
-            if getattr(tree.this, "name", "")
-            else str(tree.this).lower()
-        )
-        if name.split("(")[0].split("=")[0].strip() in _PRAGMA_READS or "=" not in str(
-            tree
-        ):
+        name = tree.this.name.lower() if getattr(tree.this, "name", "") else str(tree.this).lower()
+        if name.split("(")[0].split("=")[0].strip() in _PRAGMA_READS or "=" not in str(tree):
             return Statement(kind, (), target, False, "reads a setting")
         return Statement(
             kind, ("vendor.write",), target, False, "changes a setting of the database"
@@ -139,16 +122,12 @@ def _one(tree: Any, text: str) -> Statement:
             "`COPY` moves a file of the server",
         )
     if kind == "Attach":
-        return Statement(
-            kind, ("vendor.write",), target, True, "`ATTACH` opens another file"
-        )
+        return Statement(kind, ("vendor.write",), target, True, "`ATTACH` opens another file")
     if kind == "Command":
         word = str(tree.this).upper()
         if word in ("EXPLAIN", "SHOW", "DESCRIBE", "DESC"):
             rest = str(tree.expression).upper()
-            if any(
-                w in rest for w in ("ANALYZE", "INSERT", "UPDATE", "DELETE", "DROP")
-            ):
+            if any(w in rest for w in ("ANALYZE", "INSERT", "UPDATE", "DELETE", "DROP")):
                 return Statement(
                     kind,
                     ("vendor.write",),
@@ -157,9 +136,7 @@ def _one(tree: Any, text: str) -> Statement:
                     f"`{word}` runs what it explains",
                 )
             return Statement(kind, (), target, False, "reads")
-        return Statement(
-            kind, ("vendor.write",), target, True, f"`{word}` was not understood"
-        )
+        return Statement(kind, ("vendor.write",), target, True, f"`{word}` was not understood")
     return Statement(
         kind, ("vendor.write",), target, False, f"`{kind.lower()}` changes the database"
     )

@@ -17,9 +17,7 @@ __all__ = ["host_of", "request"]
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"})
 _READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT"})
-_QUERY = re.compile(
-    r"""^\s*(?:\{\s*"query"\s*:\s*")?\s*(?:query\b|\{(?!\s*"))""", re.DOTALL
-)
+_QUERY = re.compile(r"""^\s*(?:\{\s*"query"\s*:\s*")?\s*(?:query\b|\{(?!\s*"))""", re.DOTALL)
 
 
 @frozen
@@ -53,11 +51,7 @@ def host_of(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        return (
-            f"{host}:{parts.port}"
-            if parts.port and parts.port not in (80, 443)
-            else host
-        )
+        return f"{host}:{parts.port}" if parts.port and parts.port not in (80, 443) else host
     except ValueError:
         return ""
 
@@ -80,11 +74,7 @@ def request(note: Note, method: str, url: str, body: str | None = None) -> None:
         if _QUERY.match(body) and "mutation" not in body:
             return
     for rule in _rules():
-        if (
-            method in rule.methods
-            and rule.host.fullmatch(bare)
-            and rule.path.fullmatch(path)
-        ):
+        if method in rule.methods and rule.host.fullmatch(bare) and rule.path.fullmatch(path):
             for effect in rule.effects:
                 note.add(effect, host, f"{method} `{path}` on `{host}` has {effect}")
             return

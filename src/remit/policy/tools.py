@@ -15,7 +15,7 @@ from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
 from remit.policy.vocabulary import Tier, words
 
-__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Shape", "Tool"]
+__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Repo", "Shape", "Tool"]
 
 #: The source of the verbs that remit serves itself on every host.
 NATIVE = "remit"
@@ -251,15 +251,38 @@ class CallEffects:
 
 
 @frozen
+class Repo:
+    """What a git repository itself says: its own configuration and the hooks that would run.
+
+    ``config`` maps a key in lower case (its middle part as written) to its values in order. The
+    user's own configuration is not in it: that is the operator's.
+    """
+
+    root: str
+    config: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    hooks: frozenset[str] = field(default=frozenset(), converter=words)
+
+
+@frozen
 class Facts:
     """What a classifier needs to know of the machine, gathered by the host just before a call.
 
-    Paths are absolute text. ``links`` maps a path to what it resolves to; a path that is not in it
-    was not looked at. What is missing makes a call opaque, never harmless.
+    Paths are absolute text. ``links`` maps a path, as a call spells it, to what it resolves to; a
+    path that is not in it was not looked at. ``globs`` maps a pattern to the names that it matches,
+    ``repos`` a folder to its repository (None: it has none). What is missing makes a call opaque,
+    never harmless; ``plain`` says that everything which is not in these maps was looked at and is
+    nothing special: no link, no match, no repository configuration.
     """
 
     worktree: str | None = None
     cwd: str | None = None
     scratch: str | None = None
+    home: str | None = None
+    #: Refused to every call that would change them.
     protected: tuple[str, ...] = ()
+    #: Refused to every call that touches them, readers too.
+    hidden: tuple[str, ...] = ()
     links: Mapping[str, str] = field(factory=dict)
+    globs: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    repos: Mapping[str, Repo | None] = field(factory=dict)
+    plain: bool = False

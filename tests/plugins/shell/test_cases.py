@@ -12,9 +12,7 @@ from remit.plugins.shell import classify_shell
 from remit.policy.tools import Facts
 from remit.policy.vocabulary import world_changing
 
-CASES = json.loads(
-    (Path(__file__).parents[2] / "cases" / "shell.json").read_text("utf-8")
-)["cases"]
+CASES = json.loads((Path(__file__).parents[2] / "cases" / "shell.json").read_text("utf-8"))["cases"]
 LINES = [
     pytest.param(case, line, id=f"{case['id']}-{at}")
     for case in CASES

@@ -79,9 +79,7 @@ def read(args: Sequence[Text], grammar: Grammar) -> Argv:
         if not isinstance(arg, str):
             if arg.choices and not any(c[:1] == "-" for c in arg.choices):
                 operands.append(arg)
-            elif (
-                arg.prefix[:1] == "-" and arg.prefix[:2] != "--" and len(arg.prefix) > 1
-            ):
+            elif arg.prefix[:1] == "-" and arg.prefix[:2] != "--" and len(arg.prefix) > 1:
                 _loose_cluster(arg, grammar, options, loose)
             elif arg.prefix[:2] == "--" and "=" in arg.prefix:
                 name, _, value = arg.prefix.partition("=")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["BUILTINS"]
 
 _PLAIN = Grammar()
-_READ = Grammar({o: 1 for o in ("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u")})
+_READ = Grammar(dict.fromkeys(("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"), 1))
 _PRINTF = Grammar({"-v": 1}, stop=True)
 _TRAP = Grammar(stop=True)
 _EXEC = Grammar({"-a": 1}, stop=True)
@@ -40,7 +40,7 @@ def _folder(walk: Walk, note: Note, args: Sequence[Text]) -> None:
     folders: list[str | None] = []
     for text in options_of(target) or ("",):
         for folder in walk.folders:
-            if text in ("", "-") or isinstance(target, Loose) and not target.choices:
+            if text in ("", "-") or (isinstance(target, Loose) and not target.choices):
                 folders.append(None)
                 continue
             path = walk.ground.absolute(text, folder)
@@ -88,9 +88,7 @@ def _declare(walk: Walk, note: Note, args: Sequence[Text]) -> None:
                 choices=tuple(c.partition("=")[2] for c in operand.choices),
             )
         walk.exported(name.rstrip("+"), known, note)
-        walk.vars[name.rstrip("+")] = (
-            known if not name.endswith("+") else Loose(f"${name}")
-        )
+        walk.vars[name.rstrip("+")] = known if not name.endswith("+") else Loose(f"${name}")
         walk.subscript(name)
 
 
@@ -222,9 +220,7 @@ def _history(walk: Walk, note: Note, args: Sequence[Text]) -> None:
 
 
 def _mapfile(walk: Walk, note: Note, args: Sequence[Text]) -> None:
-    found = read(
-        args, Grammar({o: 1 for o in ("-d", "-n", "-O", "-s", "-u", "-C", "-c")})
-    )
+    found = read(args, Grammar(dict.fromkeys(("-d", "-n", "-O", "-s", "-u", "-C", "-c"), 1)))
     for code in found.values("-C"):
         walk.code(code, note)
     for name in found.operands or ["MAPFILE"]:

@@ -20,9 +20,7 @@ __all__ = ["environment"]
 @cache
 def _names() -> dict[str, frozenset[str]]:
     text = files("remit.plugins").joinpath("programs/names.toml").read_text("utf-8")
-    return {
-        k: frozenset(v.split()) for k, v in tomllib.loads(text)["environment"].items()
-    }
+    return {k: frozenset(v.split()) for k, v in tomllib.loads(text)["environment"].items()}
 
 
 @cache
@@ -44,10 +42,7 @@ def environment(walk: Walk, name: str, value: Text, note: Note) -> None:
     elif kind == "blind":
         note.blind(f"`{name}` changes what later words mean")
     elif kind == "trace":
-        if not all(
-            v in ("", "0", "1", "2", "true", "false")
-            for v in options_of(value) or ("?",)
-        ):
+        if not all(v in ("", "0", "1", "2", "true", "false") for v in options_of(value) or ("?",)):
             walk.touch(note, value, "write")
     else:
         note.unread(name, f"`{name}` changes which code runs")

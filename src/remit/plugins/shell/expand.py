@@ -18,7 +18,6 @@ from remit.plugins.shell.syntax import (
     Sub,
     Tilde,
     Value,
-    Word,
 )
 from remit.plugins.shell.values import MANY, Loose, Text, shown
 
@@ -98,9 +97,7 @@ def literal(value: Value, run: Runner) -> Text:
     return found[0] if len(found) == 1 else Loose(value.raw)
 
 
-def _split(
-    pieces: Sequence[Piece], raw: str, run: Runner, splits: bool = True
-) -> list[Text]:
+def _split(pieces: Sequence[Piece], raw: str, run: Runner, splits: bool = True) -> list[Text]:
     """Put the values of pieces together; the texts it can be are followed up to a bound."""
     texts: list[str] = [""]
     prefix: str | None = None
@@ -114,9 +111,7 @@ def _split(
             part = piece.text  # type: ignore[union-attr]
             quoted = quoted or piece.quoted  # type: ignore[union-attr]
             if globbed and piece.quoted:  # type: ignore[union-attr]
-                part = (
-                    part  # a quoted star within a pattern stays in the pattern's text
-                )
+                part = part  # a quoted star within a pattern stays in the pattern's text
         elif sort is Mark:
             part = piece.text  # type: ignore[union-attr]
         elif sort is Glob:
@@ -222,9 +217,7 @@ def variable(piece: Param, run: Runner) -> Text:
     quiet = _Quiet(run)
     if op in (":-", "-", ":=", "=", ":+", "+"):
         other: Text = "" if piece.argument is None else literal(piece.argument, quiet)
-        first: Text = (
-            "" if op in (":+", "+") else Loose(raw) if value is None else value
-        )
+        first: Text = "" if op in (":+", "+") else Loose(raw) if value is None else value
         if isinstance(value, str) and value and op not in (":+", "+"):
             return value
         both = [first, other]
@@ -256,9 +249,7 @@ class _Quiet:
 
 def alternatives(pieces: Sequence[Piece]) -> list[Sequence[Piece]] | None:
     """Expand braces; the same sequence if there are none, None if there are too many."""
-    start = next(
-        (i for i, p in enumerate(pieces) if isinstance(p, Mark) and p.text == "{"), None
-    )
+    start = next((i for i, p in enumerate(pieces) if isinstance(p, Mark) and p.text == "{"), None)
     if start is None:
         return [pieces]
     depth, cuts, end = 0, [start], None

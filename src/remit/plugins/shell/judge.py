@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from remit.plugins.shell.argv import Argv, read
-from remit.plugins.shell.reading import Note
 from remit.plugins.shell.readers import READERS
+from remit.plugins.shell.reading import Note
 from remit.plugins.shell.roles import ROLE
 from remit.plugins.shell.syntax import Document, Simple, Value
 from remit.plugins.shell.tables import Entry
@@ -46,9 +46,7 @@ def apply(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
 
 def _sub(walk: Walk, note: Note, entry: Entry, argv: Argv) -> None:
     if argv.loose:
-        note.unread(
-            entry.name, f"`{argv.loose[0].raw}` may be any subcommand of `{entry.name}`"
-        )
+        note.unread(entry.name, f"`{argv.loose[0].raw}` may be any subcommand of `{entry.name}`")
         return
     if not argv.operands:
         _effects(walk, note, entry, entry.effects, Note(""))
@@ -56,9 +54,7 @@ def _sub(walk: Walk, note: Note, entry: Entry, argv: Argv) -> None:
     head = argv.operands[0]
     texts = (head,) if isinstance(head, str) else head.choices
     if not texts:
-        note.unread(
-            entry.name, f"`{shown(head)}` may be any subcommand of `{entry.name}`"
-        )
+        note.unread(entry.name, f"`{shown(head)}` may be any subcommand of `{entry.name}`")
     options: list[Text] = []
     for name, value in argv.options:
         options += [name] if value is None else [name, value]
@@ -98,9 +94,7 @@ def given(walk: Walk, note: Note, entry: Entry, argv: Argv) -> None:
     _effects(walk, note, entry, effects, own)
 
 
-def _effects(
-    walk: Walk, note: Note, entry: Entry, effects: Sequence[str], own: Note
-) -> None:
+def _effects(walk: Walk, note: Note, entry: Entry, effects: Sequence[str], own: Note) -> None:
     """Add an entry's effects; those that no operand gave a target have one that says so."""
     had = frozenset(own.targets)
     for effect in effects:
@@ -111,9 +105,7 @@ def _effects(
         elif effect == "worktree.write":
             if not had & {"file.write_outside"}:
                 walk.touch(own, ".", "write")
-                own.why[-1:] = (
-                    [entry.why or f"`{entry.name}` writes here"] if own.why else []
-                )
+                own.why[-1:] = [entry.why or f"`{entry.name}` writes here"] if own.why else []
         elif effect in _HOSTED:
             own.add(
                 effect,
@@ -146,9 +138,7 @@ def _assigned(roles: Sequence[str], operands: Sequence[Text]) -> list[tuple[str,
     return out
 
 
-_COUNTS = frozenset(
-    "date nproc wc id whoami hostname uname tty arch getconf expr seq".split()
-)
+_COUNTS = frozenset(["date", "nproc", "wc", "id", "whoami", "hostname", "uname", "tty", "arch", "getconf", "expr", "seq"])
 _ECHO = frozenset({"-n", "-e", "-E", "-ne", "-en"})
 
 
@@ -175,9 +165,7 @@ def printed(walk: Walk, words: Sequence[str], node: Simple) -> Text:
         if isinstance(target, Document) and isinstance(target.body, str):
             return target.body.rstrip("\n")
         return unknown
-    if name == "mktemp" and not any(
-        a.startswith(("-p", "--tmpdir", "/", ".")) for a in args
-    ):
+    if name == "mktemp" and not any(a.startswith(("-p", "--tmpdir", "/", ".")) for a in args):
         return Loose("$(mktemp)", "/tmp/", "path")
     if name in _COUNTS and not any(a.startswith("+-") for a in args):
         return Loose(f"$({name})", kind="number")
@@ -185,12 +173,7 @@ def printed(walk: Walk, words: Sequence[str], node: Simple) -> Text:
         if args[1:] == ["--show-toplevel"]:
             root = walk.ground.roots[0] if walk.ground.roots else None
             here = walk.folders[0]
-            if (
-                root
-                and here
-                and len(walk.folders) == 1
-                and f"{here}/".startswith(f"{root}/")
-            ):
+            if root and here and len(walk.folders) == 1 and f"{here}/".startswith(f"{root}/"):
                 return root
             return unknown
         return Loose("$(git rev-parse)", kind="number")

@@ -166,11 +166,7 @@ def _awk(walk: Walk, note: Note, text: str) -> None:
         if "(" in found[0][: found.start(1) - found.start()] and _open(found[0]):
             continue
         target = found[2].strip()
-        if (
-            target[:1] == '"'
-            and target.rstrip().endswith('"')
-            and target.count('"') == 2
-        ):
+        if target[:1] == '"' and target.rstrip().endswith('"') and target.count('"') == 2:
             walk.touch(note, strings[int(target.strip().strip('"'))], "write")
         else:
             note.add("worktree.write", "?", "the program prints into a file")

@@ -75,9 +75,7 @@ def unescape(text: str) -> str:
 class Lexer:
     """The cursor, and everything that is within a word."""
 
-    def __init__(
-        self, text: str, depth: int = 0, work: list[int] | None = None
-    ) -> None:
+    def __init__(self, text: str, depth: int = 0, work: list[int] | None = None) -> None:
         self.text = text
         self.i = 0
         self.depth = depth
@@ -139,9 +137,7 @@ class Lexer:
         if found is None:
             return ""
         after = self.text[found.end() : found.end() + 1]
-        return (
-            found[0] if after not in ("'", '"', "\\", "`", "$") or after == "" else ""
-        )
+        return found[0] if after not in ("'", '"', "\\", "`", "$") or after == "" else ""
 
     def raw_name(self) -> str:
         """Take the unquoted word at the cursor."""
@@ -225,9 +221,7 @@ class Lexer:
             if found is not None:
                 run = found[0]
                 if not self.plain and _HIDDEN.search(run):
-                    raise SyntaxTrouble(
-                        "it has a character that cannot be seen outside quotes"
-                    )
+                    raise SyntaxTrouble("it has a character that cannot be seen outside quotes")
                 self.i = found.end()
                 if run[-1] in "@+!" and text.startswith("(", self.i) and end is _END:
                     if len(run) > 1:
@@ -275,15 +269,11 @@ class Lexer:
                 self.i += 1
             else:
                 if _HIDDEN.match(c):
-                    raise SyntaxTrouble(
-                        "it has a character that cannot be seen outside quotes"
-                    )
+                    raise SyntaxTrouble("it has a character that cannot be seen outside quotes")
                 out.append(Lit(c, False))
                 self.i += 1
         if self.i == start:
-            raise SyntaxTrouble(
-                f"a word was expected, got `{text[start : start + 10]}`"
-            )
+            raise SyntaxTrouble(f"a word was expected, got `{text[start : start + 10]}`")
         return self.settle(out, start)
 
     def settle(self, out: list[Piece], start: int) -> Value:
@@ -388,9 +378,7 @@ class Lexer:
         other = self.inner(text)
         found = other.sequence(frozenset())
         if other.i < len(text):
-            raise SyntaxTrouble(
-                f"`{text[other.i : other.i + 10]}` was not expected there"
-            )
+            raise SyntaxTrouble(f"`{text[other.i : other.i + 10]}` was not expected there")
         self.depth -= 1
         self.assigned |= found.assigned
         return found
@@ -506,9 +494,7 @@ class Lexer:
                     self.i += 1
             else:
                 value = self.pieces(frozenset("}"), False)
-                inner.extend(
-                    value.pieces if isinstance(value, Word) else (Lit(value, True),)
-                )
+                inner.extend(value.pieces if isinstance(value, Word) else (Lit(value, True),))
         rest = text[start : self.i - 1]
         argument: Value | None = None
         if inner:

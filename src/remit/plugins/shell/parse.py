@@ -52,9 +52,7 @@ def parse(text: str) -> Seq:
     parser = Parser(text)
     found = parser.sequence(frozenset())
     if parser.i < len(text):
-        raise SyntaxTrouble(
-            f"`{text[parser.i : parser.i + 10]}` was not expected there"
-        )
+        raise SyntaxTrouble(f"`{text[parser.i : parser.i + 10]}` was not expected there")
     return found
 
 
@@ -90,9 +88,7 @@ class Parser(Lexer):
                 continue
             items.append((node, ""))
             if op == "" and self.i < len(self.text) and not self.at_word(until):
-                raise SyntaxTrouble(
-                    f"`{self.text[self.i : self.i + 10]}` was not expected there"
-                )
+                raise SyntaxTrouble(f"`{self.text[self.i : self.i + 10]}` was not expected there")
         self.depth -= 1
         found = Seq(items, frozenset(self.assigned))
         outer |= self.assigned
@@ -340,12 +336,7 @@ class Parser(Lexer):
                 break
             if c == "(":
                 empty = _FUNCTION.match(text, self.i)
-                if (
-                    empty
-                    and len(words) == 1
-                    and isinstance(words[0], str)
-                    and not assigns
-                ):
+                if empty and len(words) == 1 and isinstance(words[0], str) and not assigns:
                     self.i = empty.end()
                     return self.definition(words[0])
                 raise SyntaxTrouble("`(` was not expected there")

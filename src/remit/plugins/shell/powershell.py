@@ -40,9 +40,7 @@ class Known:
 
 @cache
 def _table() -> tuple[Mapping[str, Known], Mapping[str, str]]:
-    text = (
-        files("remit.plugins").joinpath("programs/powershell.toml").read_text("utf-8")
-    )
+    text = files("remit.plugins").joinpath("programs/powershell.toml").read_text("utf-8")
     raw: dict[str, Any] = tomllib.loads(text)
     known = {}
     for row in raw["command"]:
@@ -52,9 +50,7 @@ def _table() -> tuple[Mapping[str, Known], Mapping[str, str]]:
                 frozenset(row.get("values", "").lower().split()),
             )  # fmt: skip
     aliases = {
-        a.lower(): full.lower()
-        for full, names in raw["aliases"].items()
-        for a in names.split()
+        a.lower(): full.lower() for full, names in raw["aliases"].items() for a in names.split()
     }
     return known, aliases
 

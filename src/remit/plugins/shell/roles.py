@@ -33,9 +33,7 @@ def _nothing(walk: Walk, note: Note, value: Text) -> None:
 
 def _url(walk: Walk, note: Note, value: Text) -> None:
     for text in options_of(value) or (UNSEEN,):
-        note.add(
-            "network.egress", host_of(text) or UNSEEN, f"contacts `{shown(value)}`"
-        )
+        note.add("network.egress", host_of(text) or UNSEEN, f"contacts `{shown(value)}`")
 
 
 def _host(walk: Walk, note: Note, value: Text) -> None:
@@ -70,11 +68,7 @@ def _remote(walk: Walk, note: Note, value: Text) -> None:
 def _data(walk: Walk, note: Note, value: Text) -> None:
     """``@file`` is read; anything else is text."""
     if shown(value)[:1] == "@" and shown(value) != "@-":
-        inner = (
-            value[1:]
-            if isinstance(value, str)
-            else value._replace(prefix=value.prefix[1:])
-        )
+        inner = value[1:] if isinstance(value, str) else value._replace(prefix=value.prefix[1:])
         walk.touch(note, inner, "read")
 
 
@@ -82,11 +76,7 @@ def _dd(walk: Walk, note: Note, value: Text) -> None:
     """``of=path`` and ``if=path``."""
     key, _, path = shown(value).partition("=")
     if key in ("of", "if"):
-        known: Text = (
-            path
-            if isinstance(value, str)
-            else Loose(path, value.prefix[3:], value.kind)
-        )
+        known: Text = path if isinstance(value, str) else Loose(path, value.prefix[3:], value.kind)
         walk.touch(note, known, "write" if key == "of" else "read")
 
 

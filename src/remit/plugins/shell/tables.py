@@ -22,14 +22,11 @@ __all__ = ["ROLES", "Entry", "Knowledge", "Rule", "knowledge", "parse_tables"]
 
 #: What can become of an operand or of the value of an option.
 ROLES = frozenset(
-    "text read list write delete move url host package script shell command program sed awk sql "
-    "remote data config dd".split()
+    ["text", "read", "list", "write", "delete", "move", "url", "host", "package", "script", "shell", "command", "program", "sed", "awk", "sql", "remote", "data", "config", "dd"]
 )
 _EFFECTS = frozenset(EFFECTS) | {"opaque"}
 #: Files of the folder that hold other tables.
-_OTHERS = frozenset(
-    {"places.toml", "wrappers.toml", "names.toml", "hosts.toml", "powershell.toml"}
-)
+_OTHERS = frozenset({"places.toml", "wrappers.toml", "names.toml", "hosts.toml", "powershell.toml"})
 #: Where a table's own name is kept while it is built.
 _NAME = ""
 
@@ -107,10 +104,9 @@ class Knowledge:
 
 
 _KEYS = frozenset(
-    "effects host values optional operands roles when sub others cluster stop plus like names info "
-    "lists reader uses why flags".split()
+    ["effects", "host", "values", "optional", "operands", "roles", "when", "sub", "others", "cluster", "stop", "plus", "like", "names", "info", "lists", "reader", "uses", "why", "flags"]
 )
-_RULE_KEYS = frozenset("has also lacks first min max effects operands none why".split())
+_RULE_KEYS = frozenset(["has", "also", "lacks", "first", "min", "max", "effects", "operands", "none", "why"])
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -155,9 +151,7 @@ def parse_tables(text: str, file: str) -> dict[str, dict[str, Any]]:
     return raw
 
 
-def _entry(
-    name: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None
-) -> Entry:
+def _entry(name: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None) -> Entry:
     takes: dict[str, int] = dict(parent.grammar.takes) if parent else {}
     roles: dict[str, str] = dict(parent.roles) if parent else {}
     known: set[str] = set(parent.grammar.known) if parent else set()
@@ -189,9 +183,7 @@ def _entry(
     inherit = base or Entry(name)
     cluster_from = base or parent
     operands = _words(raw["operands"]) if "operands" in raw else inherit.operands
-    own_roles = {
-        r for o, r in roles.items() if r not in ("text", "read", "list", "data")
-    }
+    own_roles = {r for o, r in roles.items() if r not in ("text", "read", "list", "data")}
     return Entry(
         name=name,
         effects=_words(raw["effects"]) if "effects" in raw else inherit.effects,
@@ -200,9 +192,7 @@ def _entry(
             takes,
             frozenset(known),
             raw.get("cluster", cluster_from.grammar.cluster if cluster_from else True),
-            raw.get(
-                "stop", raw.get("sub", False) or (base.grammar.stop if base else False)
-            ),
+            raw.get("stop", raw.get("sub", False) or (base.grammar.stop if base else False)),
             raw.get("plus", False),
         ),
         operands=operands,
@@ -215,9 +205,7 @@ def _entry(
         info=frozenset(_words(raw["info"])) if "info" in raw else inherit.info,
         uses=frozenset(_words(raw["uses"])) if "uses" in raw else inherit.uses,
         why=raw.get("why", inherit.why),
-        options_matter=bool(
-            own_roles or any(r.has or r.lacks for r in rules) or raw.get("reader")
-        ),
+        options_matter=bool(own_roles or any(r.has or r.lacks for r in rules) or raw.get("reader")),
     )
 
 

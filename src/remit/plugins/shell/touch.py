@@ -27,9 +27,7 @@ _SAID = {
 }
 
 
-def touch(
-    note: Note, ground: Ground, folders: Sequence[str | None], value: Text, act: str
-) -> None:
+def touch(note: Note, ground: Ground, folders: Sequence[str | None], value: Text, act: str) -> None:
     """Note what ``act`` (read, list, write, delete, move) does to the path that a word names.
 
     ``folders`` are the folders that the command may run in, None for one that is not known.
@@ -88,9 +86,7 @@ def _place(note: Note, place: Place, act: str, said: str) -> None:
         note.blind(f"nobody looked where `{said}` leads")
 
 
-def _unknown(
-    note: Note, ground: Ground, folder: str | None, value: Loose, act: str
-) -> None:
+def _unknown(note: Note, ground: Ground, folder: str | None, value: Loose, act: str) -> None:
     """Place a word of which only the beginning, or only the kind, is known."""
     head = value.prefix.rpartition("/")[0] if "/" in value.prefix else ""
     if value.prefix.startswith("/") and not head:
@@ -117,11 +113,7 @@ def _unknown(
             note.add(DELETE, name)
     if place.protected:
         note.protected.append(place.protected)
-    elif (
-        act in ("delete", "move")
-        and sure
-        and (kept := ground.shields(head or ".", folder))
-    ):
+    elif act in ("delete", "move") and sure and (kept := ground.shields(head or ".", folder)):
         note.protected.append(kept)
     if not sure:
         note.blind(f"it cannot be seen which path `{shown(value)}` is")

@@ -50,7 +50,7 @@ __all__ = ["TooMuch", "Walk"]
 COMMANDS = 4_000
 
 _SYSTEM = frozenset(
-    "/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin".split()
+    ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
 )
 _NOT_THERE = frozenset({"exit", "return", "false"})
 
@@ -155,9 +155,7 @@ class Walk:
         node = body.items[0][0]
         if not node.words or not all(isinstance(w, str) for w in node.words):
             return unknown
-        return judge.printed(
-            self, [shown(w) for w in node.words if isinstance(w, str)], node
-        )
+        return judge.printed(self, [shown(w) for w in node.words if isinstance(w, str)], node)
 
     # Nodes.
 
@@ -195,8 +193,7 @@ class Walk:
     def waited(self, later: Sequence[tuple[Any, str]]) -> bool:
         """Say whether the shell waits for what it started."""
         return any(
-            isinstance(node, Simple) and list(node.words[:1]) == ["wait"]
-            for node, _ in later
+            isinstance(node, Simple) and list(node.words[:1]) == ["wait"] for node, _ in later
         )
 
     def deeper(self) -> None:
@@ -325,11 +322,7 @@ class Walk:
     def subscript(self, word: Value) -> None:
         """Look for a subscript that a test or an assignment by name would evaluate."""
         text = word if isinstance(word, str) else word.raw
-        if (
-            "[" in text
-            and ("$(" in text or "`" in text)
-            and text.find("[") < text.find("$(")
-        ):
+        if "[" in text and ("$(" in text or "`" in text) and text.find("[") < text.find("$("):
             self.close(self.blinded(text, "a subscript is evaluated"))
 
     def coproc(self, node: Coproc) -> None:
@@ -362,9 +355,7 @@ class Walk:
                     argv += expand(word, self)
             first = words[0]
             if not isinstance(first, str) and _computed(first):
-                note.unread(
-                    first.raw, f"the program `{first.raw}` is not a literal name"
-                )
+                note.unread(first.raw, f"the program `{first.raw}` is not a literal name")
             self.command(argv, note)
         self.feed = feed
         self.close(note)
@@ -462,9 +453,7 @@ class Walk:
             for text in program.choices:
                 self.command([text, *args], note)
             if not program.choices:
-                note.unread(
-                    program.raw, f"the program `{program.raw}` is not a literal name"
-                )
+                note.unread(program.raw, f"the program `{program.raw}` is not a literal name")
             return
         self.deeper()
         self._named(program, args, note)
@@ -533,9 +522,7 @@ class Walk:
                 self.sequence(body)
             self.depth -= 1
 
-    def joined_code(
-        self, words: Sequence[Text], note: Note, apart: bool = True
-    ) -> None:
+    def joined_code(self, words: Sequence[Text], note: Note, apart: bool = True) -> None:
         """Run words joined with blanks as shell code."""
         self.code(joined(words), note, apart)
 
@@ -551,9 +538,7 @@ def _written(target: Value | Document) -> str:
     return target if isinstance(target, str) else target.raw
 
 
-def _merged(
-    one: tuple[str | None, ...], other: tuple[str | None, ...]
-) -> tuple[str | None, ...]:
+def _merged(one: tuple[str | None, ...], other: tuple[str | None, ...]) -> tuple[str | None, ...]:
     both = tuple(dict.fromkeys((*one, *other)))
     return both if len(both) <= 4 else (None,)
 
@@ -583,9 +568,7 @@ def _one_of(name: str, values: Sequence[Text]) -> Text:
     if len(values) == 1 and isinstance(values[0], Loose):
         one = values[0]
         return Loose(raw, one.prefix, one.kind)
-    if values and all(
-        isinstance(v, str) or v.kind in ("path", "glob", "number") for v in values
-    ):
+    if values and all(isinstance(v, str) or v.kind in ("path", "glob", "number") for v in values):
         if not any(v[:1] == "-" for v in values if isinstance(v, str)):
             return Loose(raw)
     return Loose(raw)

@@ -62,8 +62,7 @@ class Row:
 
 
 _KEYS = frozenset(
-    "style values optional skip assignments folder code writes reads effects bare inside quiet "
-    "names target plus like flags permute".split()
+    ["style", "values", "optional", "skip", "assignments", "folder", "code", "writes", "reads", "effects", "bare", "inside", "quiet", "names", "target", "plus", "like", "flags", "permute"]
 )
 
 
@@ -106,9 +105,7 @@ def parse_rows(text: str, file: str = "wrappers.toml") -> Mapping[str, Row]:
         for key in table.keys() - _KEYS:
             hint = near(key, _KEYS)
             problems.append(
-                Problem(
-                    "wrapper-table", f"unknown key `{key}`", hint, Position(file), name
-                )
+                Problem("wrapper-table", f"unknown key `{key}`", hint, Position(file), name)
             )
         if table.get("style", "words") not in _STYLES:
             problems.append(
@@ -124,9 +121,7 @@ def parse_rows(text: str, file: str = "wrappers.toml") -> Mapping[str, Row]:
             if effect not in EFFECTS and effect != "opaque":
                 hint = near(effect, EFFECTS)
                 what = f"unknown effect class `{effect}`"
-                problems.append(
-                    Problem("wrapper-table", what, hint, Position(file), name)
-                )
+                problems.append(Problem("wrapper-table", what, hint, Position(file), name))
     if problems:
         raise InputError(problems)
     out: dict[str, Row] = {}

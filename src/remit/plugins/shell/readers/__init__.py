@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from remit.plugins.shell.reading import Note
 from remit.plugins.shell.readers.clients import cloud, copy, sqlite
 from remit.plugins.shell.readers.find import find
 from remit.plugins.shell.readers.git import git
 from remit.plugins.shell.readers.misc import interpreter, tar
 from remit.plugins.shell.readers.requests import curl, gh_api, wget
+from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Text
 

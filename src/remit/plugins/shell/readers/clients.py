@@ -34,11 +34,7 @@ def cloud(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
         return
     note.add("network.egress", entry.host, f"`{entry.name}` contacts its provider")
     verbs = _verbs()
-    if (
-        any(w in verbs["secrets"] for w in words[1:3])
-        or "secrets" in words
-        and "access" in words
-    ):
+    if any(w in verbs["secrets"] for w in words[1:3]) or ("secrets" in words and "access" in words):
         note.add("secret.read", " ".join(words[:3]), "prints a secret")
         return
     if words[0] in ("cp", "mv", "rsync", "sync") or words[1:2] in (
@@ -60,11 +56,7 @@ def cloud(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
         return
     # The provider's words come first, then the verb; an operand's own text is never one.
     verb = next(
-        (
-            w
-            for w in words[1:4]
-            if w.split("-")[0] in verbs["reads"] or w in verbs["reads"]
-        ),
+        (w for w in words[1:4] if w.split("-")[0] in verbs["reads"] or w in verbs["reads"]),
         None,
     )
     limit = 2 if entry.name == "aws" else 4
@@ -132,9 +124,7 @@ def sqlite(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     walk.touch(note, file, "read")
     for value in given:
         for text in options_of(value):
-            for found in statements(
-                text, "sqlite" if entry.name == "sqlite3" else "duckdb"
-            ):
+            for found in statements(text, "sqlite" if entry.name == "sqlite3" else "duckdb"):
                 if found.kind == "meta":
                     if text.split()[0] in (
                         ".tables",
@@ -148,9 +138,7 @@ def sqlite(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
                         ".dump",
                     ):
                         continue
-                    note.unread(
-                        entry.name, f"`{text.split()[0]}` is a command of the client"
-                    )
+                    note.unread(entry.name, f"`{text.split()[0]}` is a command of the client")
                 elif found.opaque:
                     note.blind(found.why)
                 if found.effects and found.kind != "meta" and not reads_only:

@@ -17,9 +17,7 @@ __all__ = ["find"]
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 _TAKES = frozenset(
-    "-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype -type "
-    "-xtype -size -perm -user -group -uid -gid -newer -anewer -cnewer -mtime -atime -ctime -mmin -amin "
-    "-cmin -maxdepth -mindepth -links -inum -samefile -fstype -printf -used -context -D -files0-from".split()
+    ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-perm", "-user", "-group", "-uid", "-gid", "-newer", "-anewer", "-cnewer", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-fstype", "-printf", "-used", "-context", "-D", "-files0-from"]
 )
 
 
@@ -67,9 +65,7 @@ def find(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
 def _below(root: Text) -> Loose:
     """Return a word for any path below a root."""
     if isinstance(root, Loose):
-        return Loose(
-            root.raw, root.prefix, root.kind if root.prefix else "unknown", many=True
-        )
+        return Loose(root.raw, root.prefix, root.kind if root.prefix else "unknown", many=True)
     return Loose(f"{root}/...", root.rstrip("/") + "/", "path", many=True)
 
 

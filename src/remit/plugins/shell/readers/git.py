@@ -55,9 +55,7 @@ def git(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """Note what a git command does."""
     argv = read(args, entry.grammar)
     if argv.loose:
-        note.unread(
-            "git", f"`{argv.loose[0].raw}` may be an option or any command of `git`"
-        )
+        note.unread("git", f"`{argv.loose[0].raw}` may be an option or any command of `git`")
         return
     folders = walk.folders
     settings: dict[str, str] = {}
@@ -116,9 +114,7 @@ def _run(
         if deeper is not None:
             sub, args = deeper, args[1:]
         elif isinstance(args[0], Loose) and not args[0].choices:
-            note.unread(
-                "git", f"`{args[0].raw}` may be any subcommand of `git {command}`"
-            )
+            note.unread("git", f"`{args[0].raw}` may be any subcommand of `git {command}`")
             return
     found = read(args, sub.grammar)
     from remit.plugins.shell.judge import given
@@ -176,9 +172,7 @@ def _helper(walk: Walk, note: Note, key: str, value: str) -> None:
     lowered = key.lower()
     if text.lower() in _OFF:
         return
-    if lowered.startswith("credential") and re.fullmatch(
-        r"[\w-]+(?: --?[\w=/.-]+)*", text
-    ):
+    if lowered.startswith("credential") and re.fullmatch(r"[\w-]+(?: --?[\w=/.-]+)*", text):
         if text.split()[0] in (
             "store",
             "cache",
@@ -215,9 +209,7 @@ def _alias(
     key = f"alias.{command}"
     text = next((v for k, v in settings.items() if k.lower() == key.lower()), None)
     if text is None:
-        text = next(
-            (v[-1] for k, v in repo.config.items() if k.lower() == key.lower()), None
-        )
+        text = next((v[-1] for k, v in repo.config.items() if k.lower() == key.lower()), None)
     if text is None:
         note.unread(f"git-{command}", f"`git {command}` is not a known command of git")
         return
@@ -230,10 +222,7 @@ def _alias(
         except ValueError:
             words = []
         options = [
-            w
-            for k, v in settings.items()
-            if k.lower() != key.lower()
-            for w in ("-c", f"{k}={v}")
+            w for k, v in settings.items() if k.lower() != key.lower() for w in ("-c", f"{k}={v}")
         ]
         git(walk, note, entry, [*options, *words, *args])
     walk.depth -= 1
@@ -287,9 +276,7 @@ def _push(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None:
 def _refs(argv: Argv) -> Iterator[tuple[str, bool]]:
     remote = argv.operands[0] if argv.operands else None
     specs = argv.operands[1:]
-    wide = argv.has(
-        ("--all", "--mirror", "--tags", "--branches", "--prune", "--follow-tags")
-    )
+    wide = argv.has(("--all", "--mirror", "--tags", "--branches", "--prune", "--follow-tags"))
     if not isinstance(remote, str) or not specs or wide:
         yield UNSEEN, False
     for at, spec in enumerate(specs):
@@ -299,12 +286,7 @@ def _refs(argv: Argv) -> Iterator[tuple[str, bool]]:
             forced = text[:1] == "+"
             source, colon, target = text.lstrip("+").partition(":")
             ref = (target if colon else source).removeprefix("refs/heads/")
-            if (
-                not ref
-                or ref in (UNSEEN, "HEAD", "@")
-                or "*" in ref
-                or not isinstance(remote, str)
-            ):
+            if not ref or ref in (UNSEEN, "HEAD", "@") or "*" in ref or not isinstance(remote, str):
                 yield UNSEEN, forced
             else:
                 yield f"{remote} {ref}", forced
@@ -327,9 +309,7 @@ def _clone(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None
 def _config(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None:
     """``config``: which file it changes, and whether the key names a program."""
     operands = list(argv.operands)
-    verbs = frozenset(
-        {"list", "get", "set", "unset", "rename-section", "remove-section", "edit"}
-    )
+    verbs = frozenset({"list", "get", "set", "unset", "rename-section", "remove-section", "edit"})
     verb = shown(operands[0]) if operands and shown(operands[0]) in verbs else ""
     if verb:
         operands = operands[1:]

@@ -38,12 +38,7 @@ def interpreter(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> N
         i += 1
         if text[:1] != "-" or text == "-":
             break
-        if (
-            text[:2] != "--"
-            and entry.name == "python"
-            and "m" in text[1:]
-            and i <= len(args)
-        ):
+        if text[:2] != "--" and entry.name == "python" and "m" in text[1:] and i <= len(args):
             module = text.partition("m")[2] or (shown(args[i]) if i < len(args) else "")
             rest = args[i:] if text.partition("m")[2] else args[i + 1 :]
             program = _modules().get(module)

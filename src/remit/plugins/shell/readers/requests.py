@@ -35,8 +35,7 @@ def _send(note: Note, methods: Sequence[Text], url: Text, body: str | None) -> N
             if isinstance(url, Loose) and not url.choices:
                 known = (
                     url.prefix
-                    if url.prefix.count("/") > 2
-                    or "/" in url.prefix.partition("://")[0]
+                    if url.prefix.count("/") > 2 or "/" in url.prefix.partition("://")[0]
                     else ""
                 )
                 request(note, verb, known, body)
@@ -74,13 +73,8 @@ def curl(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     for url in urls:
         _send(note, methods, url, body)
         if argv.has(("-O", "--remote-name", "--remote-name-all", "-J")):
-            name = (
-                shown(url).partition("?")[0].rstrip("/").rpartition("/")[2]
-                or "index.html"
-            )
-            walk.touch(
-                note, f"{shown(folder)}/{name}" if folder is not None else name, "write"
-            )
+            name = shown(url).partition("?")[0].rstrip("/").rpartition("/")[2] or "index.html"
+            walk.touch(note, f"{shown(folder)}/{name}" if folder is not None else name, "write")
     if not urls:
         note.add("network.egress", UNSEEN, "it cannot be seen which host is contacted")
 
@@ -124,11 +118,7 @@ def gh_api(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
             walk.touch(note, content[1:], "read")
     host = shown(next(iter(argv.values("--hostname")), entry.host))
     query = next((shown(f)[6:] for f in fields if shown(f).startswith("query=")), None)
-    base = (
-        f"https://{host}/api/v4/"
-        if entry.name.startswith("glab")
-        else f"https://{host}/"
-    )
+    base = f"https://{host}/api/v4/" if entry.name.startswith("glab") else f"https://{host}/"
     endpoint = argv.operands[0] if argv.operands else ""
     if isinstance(endpoint, str):
         url: Text = endpoint if "://" in endpoint else base + endpoint.lstrip("/")
