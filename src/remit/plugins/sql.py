@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,8 @@ class Statement:
     why: str = ""
 
 
+#: What sqlglot cannot parse is told as a finding, not as a line of its log.
+_QUIET = logging.NullHandler()
 _READS = frozenset(
     {"Select", "Union", "Intersect", "Except", "Describe", "Show", "Subquery", "Values"}
 )
@@ -38,6 +41,8 @@ def statements(text: str, dialect: str | None = None) -> Iterator[Statement]:
     """Yield what each statement does; without sqlglot, or unparsed, a statement is opaque."""
     try:
         import sqlglot
+
+        logging.getLogger("sqlglot").addHandler(_QUIET)
         from sqlglot.errors import SqlglotError
     except ImportError:
         yield Statement("unread", ("vendor.write",), "?", True, "sqlglot is not installed")

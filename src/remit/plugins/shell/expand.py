@@ -50,6 +50,9 @@ class Runner(Protocol):
     def glob(self, pattern: str) -> Sequence[str] | None:
         """Return the names that match a pattern, None if nobody looked."""
 
+    def special(self, name: str) -> Text | None:
+        """Return what a variable holds that the shell itself sets, None for any other."""
+
 
 def evaluate(value: Value, run: Runner) -> None:
     """Run what is within a word, whatever it becomes."""
@@ -212,6 +215,8 @@ def variable(piece: Param, run: Runner) -> Text:
     if op == "!":
         return Loose(raw)
     value = run.vars.get(piece.name)
+    if value is None:
+        value = run.special(piece.name)
     if op == "":
         return Loose(raw) if value is None else value
     quiet = _Quiet(run)
@@ -236,6 +241,7 @@ class _Quiet:
         self.vars = run.vars
         self.home: Callable[[str], str] = run.home
         self.glob: Callable[[str], Sequence[str] | None] = run.glob
+        self.special: Callable[[str], Text | None] = run.special
 
     def substitute(self, body: Seq) -> Text:
         return Loose("$(...)")

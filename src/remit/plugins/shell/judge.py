@@ -59,7 +59,7 @@ def _sub(walk: Walk, note: Note, entry: Entry, argv: Argv) -> None:
     for name, value in argv.options:
         options += [name] if value is None else [name, value]
     for text in texts:
-        sub = walk.known.get(f"{entry.name} {text}")
+        sub = walk.known.get(f"{entry.alias} {text}") or walk.known.get(f"{entry.name} {text}")
         if sub is not None:
             judge(walk, note, sub, [*options, *argv.operands[1:]])
         elif entry.others:
@@ -103,9 +103,8 @@ def _effects(walk: Walk, note: Note, entry: Entry, effects: Sequence[str], own: 
         elif effect in had:
             continue
         elif effect == "worktree.write":
-            if not had & {"file.write_outside"}:
-                walk.touch(own, ".", "write")
-                own.why[-1:] = [entry.why or f"`{entry.name}` writes here"] if own.why else []
+            walk.touch(own, ".", "write")
+            own.why[-1:] = [entry.why or f"`{entry.name}` writes here"] if own.why else []
         elif effect in _HOSTED:
             own.add(
                 effect,

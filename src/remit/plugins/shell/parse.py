@@ -347,9 +347,9 @@ class Parser(Lexer):
                     end = self.i
                     self.blank()
                     continue
+            quoted = self.peek() in "'\"\\"
             found = self.word()
-            written = text[end if not words else self.i : self.i]
-            if not words and found in _CLOSERS and written.strip() == found:
+            if not words and isinstance(found, str) and found in _CLOSERS and not quoted:
                 raise SyntaxTrouble(f"`{found}` was not expected there")
             words.append(found)
             self.note(found)

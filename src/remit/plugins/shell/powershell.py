@@ -161,6 +161,11 @@ def _command(walk: Walk, note: Note, words: Sequence[str]) -> None:
         note.unread(lowered, f"`{name}` runs code that was not read")
         return
     found = known.get(lowered)
+    own = name.lower().removesuffix(".exe")
+    if found is not None and walk.known.get(own) is not None:
+        # Whether the alias or a program of that name runs depends on the system: either may.
+        both: list[Text] = list(args)
+        walk.command([own, *both], note)
     if found is None:
         if walk.known.get(lowered) is not None:
             texts: list[Text] = list(args)

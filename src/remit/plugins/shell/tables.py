@@ -27,6 +27,8 @@ ROLES = frozenset(
 _EFFECTS = frozenset(EFFECTS) | {"opaque"}
 #: Files of the folder that hold other tables.
 _OTHERS = frozenset({"places.toml", "wrappers.toml", "names.toml", "hosts.toml", "powershell.toml"})
+#: Roles that change nothing.
+_READS = frozenset({"text", "read", "list", "data", "text*", "read*", "list*", "data*"})
 #: Where a table's own name is kept while it is built.
 _NAME = ""
 
@@ -88,6 +90,8 @@ class Entry:
     info: frozenset[str] = frozenset({"--help", "--version"})
     uses: frozenset[str] = frozenset()
     why: str = ""
+    #: The words that it was found by; the same table may have several names.
+    alias: str = ""
     #: Some option changes what it does, so a word that may be an option cannot be passed over.
     options_matter: bool = False
 
@@ -151,7 +155,8 @@ def parse_tables(text: str, file: str) -> dict[str, dict[str, Any]]:
     return raw
 
 
-def _entry(name: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None) -> Entry:
+def _entry(
+    name: str, alias: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None) -> Entry:
     takes: dict[str, int] = dict(parent.grammar.takes) if parent else {}
     roles: dict[str, str] = dict(parent.roles) if parent else {}
     known: set[str] = set(parent.grammar.known) if parent else set()
@@ -183,7 +188,8 @@ def _entry(name: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry 
     inherit = base or Entry(name)
     cluster_from = base or parent
     operands = _words(raw["operands"]) if "operands" in raw else inherit.operands
-    own_roles = {r for o, r in roles.items() if r not in ("text", "read", "list", "data")}
+    acts = {r for r in roles.values() if r not in _READS}
+    matter = any(r.has and (r.effects or set(r.operands or ()) - _READS) for r in rules)
     return Entry(
         name=name,
         effects=_words(raw["effects"]) if "effects" in raw else inherit.effects,
@@ -205,7 +211,8 @@ def _entry(name: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry 
         info=frozenset(_words(raw["info"])) if "info" in raw else inherit.info,
         uses=frozenset(_words(raw["uses"])) if "uses" in raw else inherit.uses,
         why=raw.get("why", inherit.why),
-        options_matter=bool(own_roles or any(r.has or r.lacks for r in rules) or raw.get("reader")),
+        alias=alias,
+        options_matter=bool(acts or matter or raw.get("reader")),
     )
 
 
@@ -262,7 +269,7 @@ def knowledge() -> Knowledge:
                     )
                 )
         parent = build(name.rpartition(" ")[0], (*seen, name)) if " " in name else None
-        entries[name] = _entry(table[_NAME], table, base, parent)
+        entries[name] = _entry(table[_NAME], name, table, base, parent)
         return entries[name]
 
     for name in raw:

@@ -121,6 +121,14 @@ class Walk:
             self.globs.add(path)
         return None
 
+    def special(self, name: str) -> Text | None:
+        """Return the folder or the home folder, where a variable stands for one."""
+        if name == "HOME":
+            return "~"
+        if name == "PWD" and len(self.folders) == 1 and not self.remote:
+            return self.folders[0]
+        return None
+
     def arithmetic(self, text: str) -> None:
         """Look at arithmetic: it evaluates the text that its variables hold."""
         for name, value in self.vars.items():
@@ -177,10 +185,8 @@ class Walk:
             else:
                 self.run(node)
             if kept is not None:
-                if not _leaves(node):
-                    self.folders = _merged(kept, self.folders)
-                else:
-                    self.folders = kept
+                self.folders = kept if _leaves(node) else _merged(kept, self.folders)
+                start = kept if _leaves(node) else start
                 kept = None
             if op == "||" and self.folders != start:
                 kept, self.folders = self.folders, start

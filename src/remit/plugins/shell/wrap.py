@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "rows", "unwrap"]
 
-_STYLES = frozenset({"words", "text", "shell", "each", "code", "unread"})
+_STYLES = frozenset({"words", "text", "shell", "each", "code", "unread", "powershell"})
 _ASSIGN = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
 
@@ -79,6 +79,7 @@ def _row(name: str, raw: Mapping[str, Any], subs: Mapping[str, Row]) -> Row:
         grammar=Grammar(
             takes,
             frozenset(listed("flags")),
+            cluster=raw.get("cluster", True),
             stop=not raw.get("permute", False),
             plus=raw.get("plus", False),
         ),
@@ -232,7 +233,7 @@ def _words(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
     if row.inside and "--" in rest:
         rest = rest[rest.index("--") + 1 :]
     if not rest:
-        for effect in row.bare:
+        for effect in () if argv.has(row.code) else row.bare:
             _own(note, row, effect, argv)
         return
     if len(rest) > 1 and rest[0] in row.code:
@@ -349,6 +350,15 @@ def _code(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
             walk.touch(note, operand, "write")
 
 
+def _powershell(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
+    """Another shell: the names in its code are known, its language is not read in full."""
+    from remit.plugins.shell.powershell import powershell
+
+    note.unread(row.name, f"`{row.name}` is another shell")
+    words = [row.name, *(shown(w) for w in (*_again(argv), *argv.operands))]
+    powershell(walk, " ".join(f"'{w}'" if " " in w else w for w in words))
+
+
 def _unread(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
     """What runs is decided by files or by the network; a command that is named is judged too."""
     rest = argv.operands[row.skip :]
@@ -366,5 +376,6 @@ _STYLE = {
     "shell": _shell,
     "each": _each,
     "code": _code,
+    "powershell": _powershell,
     "unread": _unread,
 }

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from remit.plugins.shell.readers.clients import cloud, copy, sqlite
-from remit.plugins.shell.readers.find import find
+from remit.plugins.shell.readers.find import fd, find
 from remit.plugins.shell.readers.git import git
 from remit.plugins.shell.readers.misc import interpreter, tar
 from remit.plugins.shell.readers.requests import curl, gh_api, wget
@@ -28,6 +28,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         "cloud": cloud,
         "copy": copy,
         "curl": curl,
+        "fd": fd,
         "find": find,
         "gh_api": gh_api,
         "git": git,

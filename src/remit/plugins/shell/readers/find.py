@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from remit.plugins.shell.argv import read
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Loose, Text, shown
@@ -12,7 +13,7 @@ from remit.plugins.shell.values import Loose, Text, shown
 if TYPE_CHECKING:
     from remit.plugins.shell.walk import Walk
 
-__all__ = ["find"]
+__all__ = ["fd", "find"]
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
@@ -37,7 +38,7 @@ def find(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
         i += 1
     for root in roots:
         if isinstance(root, Loose) and not root.prefix and root.kind == "unknown":
-            note.blind(f"`{root.raw}` may be an action of `find`")
+            note.unread("find", f"`{root.raw}` may be an action of `find`")
         walk.touch(note, root, "list")
     while i < len(args):
         word = args[i]
@@ -78,3 +79,20 @@ def _filled(word: Text, root: Text) -> Text:
         return below._replace(raw="{}")
     head = word.partition("{}")[0]
     return Loose(word, head + below.prefix if not head else head, "unknown")
+
+
+def fd(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
+    """``fd``: after ``-x`` or ``-X`` stands a command that runs for what was found."""
+    from remit.plugins.shell.judge import given
+
+    mark = next((i for i, a in enumerate(args) if a in ("-x", "-X", "--exec", "--exec-batch")), None)
+    argv = read(args[:mark], entry.grammar)
+    given(walk, note, entry, argv)
+    if mark is None:
+        return
+    inner = [a for a in args[mark + 1 :] if a != ";"]
+    places = ("{}", "{/}", "{//}", "{.}", "{/.}")
+    root = next(iter(argv.operands[1:]), ".")
+    if not any(p in shown(a) for a in inner for p in places):
+        inner.append("{}")
+    walk.command([_filled("{}" if w in places else w, root) for w in inner], note)

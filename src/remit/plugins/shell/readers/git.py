@@ -241,18 +241,22 @@ def _where(remote: str, repo: Repo) -> str:
     return found[1] if found else ""
 
 
-def _transport(walk: Walk, note: Note, argv: Argv) -> None:
-    """A remote helper in a URL (``ext::``) and the programs that options name."""
+def _transport(walk: Walk, note: Note, argv: Argv) -> bool:
+    """Note a remote helper in a URL (``ext::``), which runs a program, and say if there was one."""
+    ran = False
     for operand in argv.operands:
         text = shown(operand)
         if re.match(r"[\w-]+::", text):
             note.unread(text, f"`{text}` names a helper of git that runs a program")
+            ran = True
         elif text.startswith("-"):
             note.blind(f"`{text}` may be read as an option")
+    return ran
 
 
 def _network(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None:
-    _transport(walk, note, argv)
+    if _transport(walk, note, argv):
+        return
     remote = shown(argv.operands[0]) if argv.operands else "origin"
     place = _where(remote, repo)
     note.add("network.egress", place or UNSEEN, f"contacts `{remote}`")
@@ -293,10 +297,10 @@ def _refs(argv: Argv) -> Iterator[tuple[str, bool]]:
 
 
 def _clone(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None:
-    _transport(walk, note, argv)
+    ran = _transport(walk, note, argv)
     url = shown(argv.operands[0]) if argv.operands else ""
     place = _where(url, repo)
-    if place:
+    if place and not ran:
         note.add("network.egress", place, f"contacts `{place}`")
     folder = (
         argv.operands[1]
