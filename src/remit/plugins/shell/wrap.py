@@ -62,7 +62,7 @@ class Row:
 
 
 _KEYS = frozenset(
-    ["style", "values", "optional", "skip", "assignments", "folder", "code", "writes", "reads", "effects", "bare", "inside", "quiet", "names", "target", "plus", "like", "flags", "permute"]
+    ["style", "values", "optional", "skip", "assignments", "folder", "code", "writes", "reads", "effects", "bare", "inside", "quiet", "names", "target", "plus", "like", "flags", "permute", "cluster"]
 )
 
 
