@@ -40,6 +40,9 @@ def _folder(walk: Walk, note: Note, args: Sequence[Text]) -> None:
     folders: list[str | None] = []
     for text in options_of(target) or ("",):
         for folder in walk.folders:
+            if isinstance(target, Loose) and target.kind == "path" and target.prefix:
+                folders.append(walk.ground.absolute(f"{target.prefix}?", folder))
+                continue
             if text in ("", "-") or (isinstance(target, Loose) and not target.choices):
                 folders.append(None)
                 continue
@@ -109,15 +112,15 @@ def _read(walk: Walk, note: Note, args: Sequence[Text]) -> None:
         walk.subscript(shown(name))
         feed = walk.feed
         if isinstance(feed, Loose) and feed.kind == "path":
-            walk.vars[shown(name)] = Loose(f"${shown(name)}", feed.prefix, "path")
+            walk.set(shown(name), Loose(f"${shown(name)}", feed.prefix, "path"), note)
         else:
-            walk.vars[shown(name)] = Loose(f"${shown(name)}")
+            walk.set(shown(name), Loose(f"${shown(name)}"), note)
 
 
 def _printf(walk: Walk, note: Note, args: Sequence[Text]) -> None:
     for name in read(args, _PRINTF).values("-v"):
         walk.subscript(shown(name))
-        walk.vars[shown(name)] = Loose(f"${shown(name)}")
+        walk.set(shown(name), Loose(f"${shown(name)}"), note)
 
 
 def _let(walk: Walk, note: Note, args: Sequence[Text]) -> None:
@@ -125,7 +128,7 @@ def _let(walk: Walk, note: Note, args: Sequence[Text]) -> None:
         walk.arithmetic(shown(arg))
         walk.subscript(shown(arg))
         name = shown(arg).partition("=")[0].rstrip("+-*/%&|^<> ")
-        walk.vars[name] = Loose(f"${name}", kind="number")
+        walk.set(name, Loose(f"${name}", kind="number"), note)
 
 
 def _test(walk: Walk, note: Note, args: Sequence[Text]) -> None:
@@ -206,6 +209,12 @@ def _nothing(walk: Walk, note: Note, args: Sequence[Text]) -> None:
     return None
 
 
+def _hash(walk: Walk, note: Note, args: Sequence[Text]) -> None:
+    """``hash -p`` makes a name mean another file."""
+    if any(shown(a).startswith("-") and "p" in shown(a) for a in args):
+        note.unread("hash", "makes a name run another file")
+
+
 def _disown(walk: Walk, note: Note, args: Sequence[Text]) -> None:
     note.unread("disown", "leaves a process behind")
 
@@ -224,7 +233,7 @@ def _mapfile(walk: Walk, note: Note, args: Sequence[Text]) -> None:
     for code in found.values("-C"):
         walk.code(code, note)
     for name in found.operands or ["MAPFILE"]:
-        walk.vars[shown(name)] = Loose(f"${shown(name)}")
+        walk.set(shown(name), Loose(f"${shown(name)}"), note)
 
 
 Builtin = Callable[["Walk", Note, Sequence[Text]], None]
@@ -252,12 +261,13 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "alias": _alias,
         "kill": _kill,
         "disown": _disown,
+        "hash": _hash,
         **dict.fromkeys(("bind", "complete", "compgen", "enable"), _bind),
         "history": _history,
         **dict.fromkeys(
             (
                 ":", "true", "false", "echo", "pwd", "dirs", "exit", "return", "break", "continue",
-                "umask", "ulimit", "hash", "type", "getopts", "shopt", "jobs", "fg", "bg", "wait",
+                "umask", "ulimit", "type", "getopts", "shopt", "jobs", "fg", "bg", "wait",
                 "unalias", "times", "logout", "suspend", "caller", "help", "setopt", "unsetopt",
             ),
             _nothing,

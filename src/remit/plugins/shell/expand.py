@@ -103,6 +103,7 @@ def literal(value: Value, run: Runner) -> Text:
 def _split(pieces: Sequence[Piece], raw: str, run: Runner, splits: bool = True) -> list[Text]:
     """Put the values of pieces together; the texts it can be are followed up to a bound."""
     texts: list[str] = [""]
+    shape: list[str] = []
     prefix: str | None = None
     kind, many, quoted = "unknown", False, False
     globbed = False
@@ -149,6 +150,7 @@ def _split(pieces: Sequence[Piece], raw: str, run: Runner, splits: bool = True) 
                     part = part._replace(many=True)
             elif piece_is_all(piece):
                 many = True
+        shape.append(part if isinstance(part, str) else part.shape or "$_")
         if isinstance(part, str):
             if prefix is None:
                 texts = [t + part for t in texts]
@@ -165,9 +167,7 @@ def _split(pieces: Sequence[Piece], raw: str, run: Runner, splits: bool = True) 
         else:
             kind = "unknown" if part.kind not in ("number", kind) else kind
     if prefix is not None:
-        if alone and kind == "path":
-            return [Loose(raw, prefix, "path", many)]
-        return [Loose(raw, prefix, kind, many)]
+        return [Loose(raw, prefix, kind, many, shape="".join(shape))]
     if globbed:
         return _matched(texts, raw, run)
     if len(texts) > 1:

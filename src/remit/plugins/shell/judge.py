@@ -99,22 +99,22 @@ def _effects(walk: Walk, note: Note, entry: Entry, effects: Sequence[str], own: 
     had = frozenset(own.targets)
     for effect in effects:
         if effect == "opaque":
-            own.blind(entry.why or f"it cannot be seen what `{entry.name}` does")
+            own.blind(entry.why or f"it cannot be seen what `{entry.alias}` does")
         elif effect in had:
             continue
         elif effect == "worktree.write":
             walk.touch(own, ".", "write")
-            own.why[-1:] = [entry.why or f"`{entry.name}` writes here"] if own.why else []
+            own.why[-1:] = [entry.why or f"`{entry.alias}` writes here"] if own.why else []
         elif effect in _HOSTED:
             own.add(
                 effect,
                 entry.host or UNSEEN,
-                entry.why or f"`{entry.name}` has {effect}",
+                entry.why or f"`{entry.alias}` has {effect}",
             )
         elif effect in ("file.delete", "file.write_outside", "package.install"):
-            own.add(effect, UNSEEN, entry.why or f"`{entry.name}` has {effect}")
+            own.add(effect, UNSEEN, entry.why or f"`{entry.alias}` has {effect}")
         else:
-            own.add(effect, entry.name, entry.why or f"`{entry.name}` has {effect}")
+            own.add(effect, entry.alias, entry.why or f"`{entry.alias}` has {effect}")
     note.merge(own)
 
 

@@ -27,6 +27,8 @@ class Loose(NamedTuple):
     kind: str = "unknown"
     many: bool = False
     choices: tuple[str, ...] = ()
+    #: The text with ``$_`` for what is not known: code that is known in part can be looked through.
+    shape: str = ""
 
 
 Text: TypeAlias = str | Loose
@@ -58,4 +60,5 @@ def joined(values: Iterable[Text]) -> Text:
     parts = list(values)
     if all(isinstance(v, str) for v in parts):
         return " ".join(map(shown, parts))
-    return Loose(" ".join(map(shown, parts)))
+    shapes = [v if isinstance(v, str) else v.shape or "$_" for v in parts]
+    return Loose(" ".join(map(shown, parts)), shape=" ".join(shapes))

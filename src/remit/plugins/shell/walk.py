@@ -8,6 +8,7 @@ happen. Nothing here reads a file or starts a process.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from remit.plugins.places import Ground
@@ -294,7 +295,7 @@ class Walk:
         for name in node.body.assigned:
             if name != "cd" and name != node.name:
                 self.vars[name] = Loose(f"${name}")
-        self.vars[node.name] = _one_of(node.name, values)
+        self.set(node.name, _one_of(node.name, values))
         start = self.folders
         self.maybe(node.body)
         if self.folders != start and self.folders != (None,):
@@ -386,6 +387,14 @@ class Walk:
         self.exported(assign.name, value, note)
         if keep:
             self.vars[assign.name] = value
+
+    def set(self, name: str, value: Text, note: Note | None = None) -> None:
+        """Set a variable otherwise than by an assignment: by `read`, `for` and their like."""
+        own = note or Note(name)
+        self.exported(name, value, own)
+        self.vars[name] = value
+        if note is None and own.opaque:
+            self.close(own)
 
     def exported(self, name: str, value: Text, note: Note) -> None:
         """Note what a variable does to the programs that see it."""
@@ -511,6 +520,10 @@ class Walk:
         """Run a text as shell code; text that is not known is code that was not read."""
         if isinstance(text, Loose) and not text.choices:
             note.unread("sh", f"the code `{shown(text)}` is not known")
+            if text.shape.strip("$_ "):
+                # What is known of it is looked through all the same.
+                with suppress(SyntaxTrouble):
+                    self.apart(parse(text.shape))
             return
         for one in options_of(text):
             self.deeper()

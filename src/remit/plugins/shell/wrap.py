@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 from remit.plugins.shell.argv import Argv, Grammar, read
 from remit.plugins.shell.reading import Note
-from remit.plugins.shell.values import Loose, Text, may_be_option, shown
+from remit.plugins.shell.values import Loose, Text, joined, may_be_option, shown
 from remit.policy.problems import InputError, Position, Problem, near
 from remit.policy.selectors import UNSEEN
 from remit.policy.vocabulary import EFFECTS
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "rows", "unwrap"]
 
-_STYLES = frozenset({"words", "text", "shell", "each", "code", "unread", "powershell"})
+_STYLES = frozenset(
+    {"words", "text", "lines", "shell", "each", "code", "unread", "powershell"}
+)
+#: Where `parallel` puts an argument, and arguments that its shell takes as they are.
+_PLACE = re.compile(r"\{(?:\d*|[#%/.]|//|/\.)\}")
+_TAME = re.compile(r"[\w./:=@%+,-]+")
 _ASSIGN = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
 
@@ -252,9 +257,6 @@ def _text(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
         note.blind(f"`{argv.loose[0].raw}` may be an option of `{row.name}`")
     place = shown(rest[0]) if rest and row.inside else row.name
     rest = rest[row.skip :]
-    for mark in (":::", "::::", ":::+", "::::+"):
-        if mark in rest:
-            rest = rest[: rest.index(mark)]
     if not rest:
         for effect in row.bare:
             _own(note, row, effect, argv)
@@ -264,6 +266,34 @@ def _text(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
         walk.remote = place
     walk.joined_code(rest, note)
     walk.remote, walk.folders = remote, folders
+
+
+def _lines(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
+    """``parallel``: its words are code, run for every argument, which is added or put in place."""
+    rest = list(argv.operands)
+    if argv.loose:
+        note.blind(f"`{argv.loose[0].raw}` may be an option of `{row.name}`")
+    marks = [i for i, w in enumerate(rest) if w in (":::", "::::", ":::+", "::::+")]
+    given: list[Text] = []
+    if marks:
+        rest, after = rest[: marks[0]], rest[marks[0] :]
+        known = all(w not in ("::::", "::::+") for w in after)
+        given = [w for w in after if w not in (":::", ":::+")] if known else []
+    if not rest:
+        for effect in row.bare:
+            _own(note, row, effect, argv)
+        return
+    code = joined(rest)
+    for one in given[:8] or [Loose("$_")]:
+        text = shown(one) if isinstance(one, str) else "$_"
+        filled = shown(code) if isinstance(code, str) else code.shape
+        found = _PLACE.sub(lambda _, t=text: t, filled)  # type: ignore[misc]
+        if found == filled:
+            found = f"{filled} {text}"
+        if isinstance(one, str) and isinstance(code, str) and _TAME.fullmatch(one):
+            walk.code(found, note)
+        else:
+            walk.code(Loose(shown(code), shape=found), note)
 
 
 def _shell(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
@@ -337,8 +367,9 @@ def _put(word: Text, mark: str, value: Text) -> Text:
     head = word.partition(mark)[0]
     if word == mark:
         return value._replace(raw=mark, many=False)
+    shape = word.replace(mark, "$_")
     kind = value.kind if not may_be_option(head) else "unknown"
-    return Loose(word, head + ("" if head else value.prefix), kind)
+    return Loose(word, head + ("" if head else value.prefix), kind, shape=shape)
 
 
 def _code(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
@@ -375,6 +406,7 @@ _STYLE = {
     "text": _text,
     "shell": _shell,
     "each": _each,
+    "lines": _lines,
     "code": _code,
     "powershell": _powershell,
     "unread": _unread,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from remit.plugins.shell.readers.clients import cloud, copy, sqlite
 from remit.plugins.shell.readers.find import fd, find
 from remit.plugins.shell.readers.git import git
-from remit.plugins.shell.readers.misc import interpreter, tar
+from remit.plugins.shell.readers.misc import interpreter, ln, tar
 from remit.plugins.shell.readers.requests import curl, gh_api, wget
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
@@ -33,6 +33,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         "gh_api": gh_api,
         "git": git,
         "interpreter": interpreter,
+        "ln": ln,
         "sqlite": sqlite,
         "tar": tar,
         "wget": wget,

@@ -78,7 +78,7 @@ def _filled(word: Text, root: Text) -> Text:
     if word == "{}":
         return below._replace(raw="{}")
     head = word.partition("{}")[0]
-    return Loose(word, head + below.prefix if not head else head, "unknown")
+    return Loose(word, head or below.prefix, shape=word.replace("{}", "$_"))
 
 
 def fd(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:

@@ -376,6 +376,15 @@ def _foreach(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> No
     walk.joined_code(argv.operands, note)
 
 
+def _show(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None:
+    """``show rev:path``: a secret that is in the history is a secret."""
+    for operand in argv.operands:
+        path = shown(operand).partition(":")[2]
+        place = walk.ground.place(path, walk.folders[0]) if path else None
+        if place is not None and place.secret:
+            note.add("secret.read", place.names[0], f"reads the secret file `{path}`")
+
+
 def _tree(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> None:
     """``checkout``: paths after ``--`` are written, anything else may move the whole tree."""
     if argv.after >= 0:
@@ -399,4 +408,6 @@ _SPECIAL = {
     "git bisect run": _bisect,
     "git submodule foreach": _foreach,
     "git checkout": _tree,
+    "git log": _show,
+    "git ls-tree": _show,
 }

@@ -16,7 +16,7 @@ from remit.plugins.shell.values import Text, shown
 if TYPE_CHECKING:
     from remit.plugins.shell.walk import Walk
 
-__all__ = ["interpreter", "tar"]
+__all__ = ["interpreter", "ln", "tar"]
 
 
 @cache
@@ -129,3 +129,29 @@ def tar(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
         return
     if argv.operands or argv.options:
         note.blind("it cannot be seen what `tar` does")
+
+
+def ln(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
+    """``ln``: a link that is made here leads elsewhere for all that comes after it."""
+    from remit.plugins.shell.judge import given
+
+    argv = read(args, entry.grammar)
+    given(walk, note, entry, argv)
+    if walk.remote:
+        return
+    folders = [f for f in walk.folders if f is not None]
+    for folder in folders:
+        into = next(iter(argv.values("-t", "--target-directory")), None)
+        names = list(argv.operands)
+        last = into if into is not None else names.pop() if len(names) > 1 else "."
+        for name in names:
+            if not isinstance(name, str) or not isinstance(last, str):
+                note.blind("it cannot be seen where the link leads")
+                continue
+            link = walk.ground.absolute(last, folder)
+            base = folder if not argv.has(("-s", "--symbolic")) else (link or "").rpartition("/")[0]
+            end = walk.ground.absolute(name, base)
+            inner = name.rstrip("/").rpartition("/")[2]
+            for made in (link, f"{link}/{inner}"):
+                if made and end and walk.ground.resolved(made) not in walk.ground.roots:
+                    walk.ground.links[walk.ground.resolved(made)] = walk.ground.resolved(end)
