@@ -130,22 +130,26 @@ def parse_rows(text: str, file: str = "wrappers.toml") -> Mapping[str, Row]:
                 problems.append(Problem("wrapper-table", what, hint, Position(file), name))
     if problems:
         raise InputError(problems)
-    out: dict[str, Row] = {}
-    nested: dict[str, dict[str, Row]] = {}
+    named: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, table in raw.items():
-        table = {**raw[table["like"]], **table} if "like" in table else table
         for one in (name, *str(table.get("names", "")).split(",")):
-            one = one.strip()
-            if not one:
-                continue
-            head, _, last = one.rpartition(" ")
-            if head:
-                nested.setdefault(head, {})[last] = _row(one, table, {})
-            else:
-                out[one] = _row(one, table, {})
-    for head, subs in nested.items():
-        out[head] = _row(head, raw.get(head, {}), subs)
-    return MappingProxyType(out)
+            if one.strip():
+                named[one.strip()] = (name, table)
+    # A row of several words is a subcommand of the rows before its last word.
+    for one in list(named):
+        while " " in one:
+            one = one.rpartition(" ")[0]
+            named.setdefault(one, (one, {}))
+
+    def build(one: str) -> Row:
+        subs = {
+            other.rpartition(" ")[2]: build(other)
+            for other in named
+            if other.rpartition(" ")[0] == one
+        }
+        return _row(one, named[one][1], subs)
+
+    return MappingProxyType({one: build(one) for one in named if " " not in one})
 
 
 @cache
@@ -159,10 +163,10 @@ def unwrap(walk: Walk, note: Note, row: Row, args: Sequence[Text]) -> None:
     """Judge what a wrapper runs."""
     if args and len(args) == 1 and args[0] in ("--help", "--version"):
         return
-    argv = read(args, row.grammar)
     if row.subs:
-        _subcommand(walk, note, row, argv)
+        _subcommand(walk, note, row, args)
         return
+    argv = read(args, row.grammar)
     if argv.has(row.quiet):
         return
     for name in row.effects:
@@ -195,19 +199,20 @@ def _own(note: Note, row: Row, effect: str, argv: Argv) -> None:
     note.add(effect, target, f"`{row.name}` has {effect}")
 
 
-def _subcommand(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
+def _subcommand(walk: Walk, note: Note, row: Row, args: Sequence[Text]) -> None:
     """A program of which only some subcommands wrap; the tables know the others."""
+    from remit.plugins.shell import judge
+
+    entry = walk.known.get(row.name)
+    known = entry is not None and entry.grammar.stop
+    argv = read(args, entry.grammar if entry is not None and known else row.grammar)
     head = argv.operands[0] if argv.operands else ""
     sub = row.subs.get(head) if isinstance(head, str) else None
     if sub is None:
-        from remit.plugins.shell import judge
-
-        entry = walk.known.get(row.name)
-        words = [*_again(argv), *argv.operands]
         if entry is None:
             note.unread(row.name, f"`{row.name} {shown(head)}` is not known")
         else:
-            judge.judge(walk, note, entry, words)
+            judge.judge(walk, note, entry, args)
         return
     unwrap(walk, note, sub, argv.operands[1:])
 
