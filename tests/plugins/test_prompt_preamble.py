@@ -5,8 +5,10 @@ import re
 import pytest
 
 from remit.harness.engine import Engine
+from remit.plugins.registry import load_plugins
 from remit.policy.ceiling import Ceiling
-from remit.policy.profile import Profile, Side
+from remit.policy.compile import compile_profile
+from remit.policy.profile import Brief, Profile, Side
 from remit.policy.projection import Host, Projection
 from remit.policy.tools import Catalog, Tool
 from remit.policy.vocabulary import Tier
@@ -56,6 +58,19 @@ class TestPreamble:
 
         assert "Deliver with `submit_plan`, one call" in text
         assert "{{" not in text
+
+    def test_names_a_verb_as_the_model_sees_it(self) -> None:
+        """An operator's verb bears its source only where its name alone would not do."""
+        verb = Tool("desk", "send", Tier.WRITE, {"record.write"}, verb=True)
+        brief = Brief(("desk:send",), required=True, guidance="Call {{verbs}}.")
+        profile = Profile("made", brief=brief)
+        alone = compile_profile(profile, Catalog([verb]))
+        beside = compile_profile(profile, Catalog([verb, Tool("mail", "send")]))
+        project = load_plugins().project
+
+        assert "`desk:send`" not in project(alone, WHOLE)["prompt_preamble"]
+        assert "Call `send`." in project(alone, WHOLE)["prompt_preamble"]
+        assert "Call `desk:send`." in project(beside, WHOLE)["prompt_preamble"]
 
     def test_chat_has_none(self, engine: Engine) -> None:
         """S002-10: the absence of policy has no text at all."""

@@ -251,7 +251,7 @@ class TestProperties:
         again = Catalog(catalog.tools, catalog.classifiers)
         a, b = (compile_profile(profile, c) for c in (catalog, again))
 
-        assert (a.hash, a.rows, a.by_dial) == (b.hash, b.rows, b.by_dial)
+        assert (a.hash, a.rows, a.table) == (b.hash, b.rows, b.table)
 
 
 def _inside(ceiling: Ceiling, effect: str) -> list[str]:

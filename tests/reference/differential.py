@@ -55,14 +55,15 @@ class Difference:
 
 
 def compare(
-    seed: int, number: int, uses: int = 100, tally: Tally | None = None
+    seed: int, number: int, uses: int = 100, tally: Tally | None = None, *, shrink: bool = True
 ) -> Difference | None:
     """Judge all calls of one world both ways; return the first difference, made small."""
     world = build(seed, number, uses)
     if not (found := next(_differences(world, tally), None)):
         return None
-    small, found = _shrink(world, found)
-    return Difference(seed, number, small, *found)
+    if shrink:
+        world, found = _shrink(world, found)
+    return Difference(seed, number, world, *found)
 
 
 def shares(tally: Mapping[str, int]) -> dict[str, float]:
@@ -88,6 +89,11 @@ def _differences(world: World, tally: Tally | None = None) -> Iterator[Found]:
         if engine != expected:
             yield f"decide `{tool}` under {dial} with nothing seen", engine, expected
     for use in world.uses:
+        if use.seen is not None:
+            engine = _told(compiled.decide(use.tool, use.dial, use.seen))
+            expected = model.judge(rules, use.tool, use.dial, _saw(use.seen))
+            if engine != expected:
+                yield f"decide `{use.tool}` under {use.dial} with what was seen", engine, expected
         engine = _judged(compiled, use)
         expected = model.judge(rules, use.tool, use.dial, _looks(world, use), _objection(use))
         if tally is not None:
@@ -137,6 +143,10 @@ def _looks(world: World, use: Use) -> Callable[[Tool], CallEffects | None]:
         )
 
     return look
+
+
+def _saw(found: CallEffects) -> Callable[[Tool], CallEffects]:
+    return lambda tool: found
 
 
 def _objection(use: Use) -> str | None:
@@ -191,6 +201,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=100, help="calls in a world (default: 100)")
     parser.add_argument("--seed", type=int, help="start from here (default: a new one, printed)")
     parser.add_argument("--engine", type=Path, help="refuse to run with another engine than this")
+    parser.add_argument("--as-found", action="store_true", help="leave a failing world as it is")
     args = parser.parse_args()
     home = Path(remit.policy.__file__).resolve()
     if args.engine is not None and args.engine.resolve() not in home.parents:
@@ -201,7 +212,7 @@ def main() -> None:
     tally: Tally = Counter()
     number = 0
     while number < args.worlds if args.worlds is not None else time.monotonic() < until:
-        if difference := compare(seed, number, args.calls, tally):
+        if difference := compare(seed, number, args.calls, tally, shrink=not args.as_found):
             print(difference)
             sys.exit(1)
         number += 1

@@ -39,7 +39,9 @@ def check(place: Place, paths: tuple[str, ...], catalogs: tuple[str, ...], as_js
         show_problems(problems, err=False)
     errors = sum(p.severity is Severity.ERROR for p in problems)
     if not as_json:
-        said = f"{errors} errors, {len(problems) - errors} warnings" if problems else "no problems"
+        counts = ((errors, "error"), (len(problems) - errors, "warning"))
+        listed = ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
+        said = listed or "no problems"
         (note if problems else say)(said)
     return NO if errors else FINE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shlex
 import sys
 import tempfile
@@ -35,11 +36,10 @@ def demo(folder: str | None) -> int:
     if importlib.util.find_spec("mcp") is None:
         hint = "`pip install 'remit[demo]'`"
         raise MachineError(Problem("mcp-missing", "the demo needs `mcp`", hint))
-    import os
-
-    from remit.harness.demo.story import play
+    from remit.harness.demo.story import play, require
     from remit.harness.demo.teller import Unmet
 
+    require(os.environ)
     began = time.monotonic()
     try:
         scene = play(_empty(folder), _Told(), os.environ)

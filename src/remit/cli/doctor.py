@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -66,15 +65,16 @@ def _look(place: Place) -> Iterator[Finding]:
 
 def _database(place: Place) -> Iterator[Finding]:
     workspace = place.workspace
-    if "://" not in workspace.db and not Path(workspace.db).exists():
-        yield Finding("database", _WARNING, f"none at {workspace.db}", "`remit init` makes it")
-        return
     try:
         with place.store() as store:
             spaces, found = store.spaces.list(), store.log.verify()
             pending = [a for a in store.approvals.list(now=_now()) if a.state == "pending"]
     except RemitError as error:
-        yield from _failures("database", error)
+        if error.problems[0].code == "store-missing":
+            # Nobody made one yet, and that breaks nothing.
+            yield Finding("database", _WARNING, f"none at {workspace.db}", "`remit init` makes it")
+        else:
+            yield from _failures("database", error)
         return
     yield Finding("database", _OK, f"{workspace.db}: {len(spaces)} spaces")
     if found.problem:

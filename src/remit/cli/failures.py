@@ -26,6 +26,8 @@ _INTERRUPTED, _PIPE = 130, 141
 class MachineError(RemitError):
     """A part that the command needs is not there, or does not work, on this machine."""
 
+    of_machine = True
+
 
 def run(command: click.Command, args: Sequence[str]) -> int:
     """Run a command line and return its exit code; whatever it raises is told, never thrown."""
@@ -42,7 +44,7 @@ def run(command: click.Command, args: Sequence[str]) -> int:
         return _INTERRUPTED
     except RemitError as error:
         show_problems(error.problems)
-        return MACHINE if _of_machine(error) else INPUT
+        return MACHINE if error.of_machine else INPUT
     except BrokenPipeError:
         # Whoever read had enough; the interpreter would complain once more when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -50,11 +52,6 @@ def run(command: click.Command, args: Sequence[str]) -> int:
     except Exception as error:
         return _fault(error, args)
     return result if isinstance(result, int) else FINE
-
-
-def _of_machine(error: RemitError) -> bool:
-    # By name, so that a command without a database imports none.
-    return any(c.__name__ in ("StoreError", "MachineError") for c in type(error).__mro__)
 
 
 def _told(problem: Problem, code: int) -> int:

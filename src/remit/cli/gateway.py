@@ -62,6 +62,7 @@ def gateway(
             command,
             server=_server(server, place.workspace.servers) if server else None,
             protected=protected(place.workspace, worktree),
+            secret=(str(place.workspace.token_file),),
         )
 
 

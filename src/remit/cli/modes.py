@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ from remit.cli.output import (
     where_value,
     width,
 )
-from remit.policy.problems import Position
+from remit.policy.problems import Position, Problem
 from remit.policy.profile import Brief, Profile, shown
 from remit.policy.vocabulary import EFFECTS, EffectClass, Verdict, in_order
 
@@ -35,19 +36,24 @@ __all__ = ["effects", "modes", "show"]
 def modes(place: Place, as_json: bool) -> None:
     """List the modes, with what keeps a broken one from use."""
     library = place.engine.library
+    entries = (*library.entries, *_unread(library.unread))
     if as_json:
-        emit([_mode_value(entry) for entry in library.entries])
-    else:
-        table(
-            ("mode", "label", "kind", "selectable", "source"),
-            (
-                (e.name, e.label, e.kind, "yes" if e.selectable else "no", e.source)
-                for e in library.entries
-            ),
-        )
-        show_problems(library.problems)
-    if as_json:
-        show_problems(library.unread)
+        emit([_mode_value(entry) for entry in entries])
+        return
+    table(
+        ("mode", "label", "kind", "selectable", "source"),
+        ((e.name, e.label, e.kind, "yes" if e.selectable else "no", e.source) for e in entries),
+    )
+    show_problems(library.problems)
+
+
+def _unread(problems: Iterable[Problem]) -> Iterator[Entry]:
+    """Return an entry for each file that could not be read at all."""
+    from remit.profiles.resolution import Entry
+
+    for problem in problems:
+        name = PurePath(problem.where.file).stem
+        yield Entry(name, name, problem.where.file, problems=(problem,))
 
 
 def _mode_value(entry: Entry) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -78,7 +79,7 @@ class Place:
         from remit.harness.engine import Engine
 
         found = self.workspace
-        return Engine.load(sorted(found.modes.glob("*.toml")), found.catalogs, found.plugins)
+        return Engine.load(_mode_files(found.modes), found.catalogs, found.plugins)
 
     def store(self) -> Store:
         """Open the database; raises `StoreError` if it is missing or cannot be used."""
@@ -144,6 +145,23 @@ class Place:
             self.engine.effects,
             lambda call: projection.judge(call).decision.verdict,
         )
+
+
+def _mode_files(folder: Path) -> list[Path]:
+    """Return the user's profiles; raises `InputError` if nobody can say which there are."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise InputError(
+            Problem(
+                "modes-unreadable",
+                f"the folder `{folder}` cannot be read: {why}",
+                "look at its permissions",
+            )
+        ) from error
 
 
 def now() -> datetime:

@@ -172,10 +172,14 @@ def _submit_plan(desk: Desk, args: Mapping[str, Any]) -> Answer:
         where = f" It could not be filed: {problem.message}."
     return Answer(
         f"Plan `{record.id}`, revision {record.revision}, is submitted: "
-        f"{len(plan.nodes)} nodes.{where} It waits for the operator; to change it, submit the "
+        f"{_nodes(len(plan.nodes))}.{where} It waits for the operator; to change it, submit the "
         "whole of it again.",
         data={"plan": record.id, "revision": record.revision, "path": record.path},
     )
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def _exit_plan_mode(desk: Desk, args: Mapping[str, Any]) -> Answer:

@@ -178,7 +178,8 @@ class Session:
 
     def _refused(self, frame: Frame, judged: Judgement) -> Answer:
         text = frame.projection.text(judged)
-        return Answer(f"{text.reason}. {text.hint}".rstrip(" ."), True)
+        hint = text.hint[:1].upper() + text.hint[1:]
+        return Answer(f"{text.reason}. {hint}".rstrip(" ."), True)
 
     def _record(
         self, frame: Frame, judged: Judgement, now: datetime, approval: str | None = None

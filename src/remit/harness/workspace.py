@@ -172,8 +172,20 @@ def protected(workspace: Workspace, worktree: str | None = None) -> tuple[str, .
 
 
 def _read(path: Path) -> ConfigFile:
-    if not path.exists() and not path.is_symlink():
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
         return ConfigFile()
+    except OSError as error:
+        # Taken for none, it would leave out plugins without a word.
+        why = (error.strerror or str(error)).lower()
+        raise InputError(
+            Problem(
+                "config-unreadable",
+                f"`{path}` cannot be looked at: {why}",
+                "look at the permissions of its folder",
+            )
+        ) from error
     document = parse_toml(read_source(path))
     said = structure(document, ConfigFile)
     found = Findings(document)

@@ -32,7 +32,9 @@ def project_layer(compiled: Compiled, host: Host) -> str:
         "\n".join([f"# Mode: {profile.label or profile.name}", profile.intent]).rstrip(),
         "\n".join(_tools(compiled)),
         "\n".join(_limits(compiled, host)),
-        fill(profile.brief.guidance, profile).strip() if profile.brief else "",
+        fill(profile.brief.guidance, profile, compiled.catalog.called).strip()
+        if profile.brief
+        else "",
     ]
     return "\n\n".join(p for p in parts if p) + "\n"
 
@@ -45,12 +47,8 @@ def _tools(compiled: Compiled) -> Iterator[str]:
         groups.setdefault(min(tool.groups, default=tool.source), []).append(tool)
     for group in sorted(groups):
         tools = groups[group]
-        names = ", ".join(f"`{_name(compiled, t)}`" for t in tools)
+        names = ", ".join(f"`{compiled.catalog.called(t.key)}`" for t in tools)
         yield f"- {group} ({len(tools)})" + (f": {names}" if len(surface) <= _NAMES else "")
-
-
-def _name(compiled: Compiled, tool: Tool) -> str:
-    return tool.key if tool.name in compiled.catalog.ambiguous else tool.name
 
 
 def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
@@ -69,11 +67,12 @@ def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
 
 
 def _brief(compiled: Compiled, brief: Brief) -> Iterator[str]:
+    called = compiled.catalog.called
     known = {t.name for t in compiled.catalog.tools}
     missed = [m for m in brief.missed if m in known and not compiled.admits(m)]
     if missed:
         yield f"Not available in this mode: {', '.join(f'`{m}`' for m in missed)}."
-    verbs = " or ".join(f"`{shown(v)}`" for v in brief.verbs)
+    verbs = " or ".join(f"`{called(v)}`" for v in brief.verbs)
     if brief.required:
         yield (
             f"The {brief.noun} exists only once {verbs} has succeeded; prose delivers nothing. "
@@ -83,6 +82,6 @@ def _brief(compiled: Compiled, brief: Brief) -> Iterator[str]:
         yield f"Deliver a {brief.noun} with {verbs}."
     if brief.exit:
         yield (
-            f"To leave this mode, call `{shown(brief.exit)}`: it asks the operator, and nothing "
+            f"To leave this mode, call `{called(brief.exit)}`: it asks the operator, and nothing "
             "changes until they approve. It delivers nothing."
         )

@@ -7,6 +7,7 @@ never as an intersection of names, because what a group or a glob names depends 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from attrs import field, frozen
 
@@ -16,6 +17,7 @@ __all__ = ["TOP", "Ceiling", "narrow"]
 
 _WRITE = "worktree.write"
 
+T = TypeVar("T")
 Lists = frozenset[frozenset[str]]
 
 
@@ -49,6 +51,11 @@ class Ceiling:
 TOP = Ceiling()
 
 
+def _both(a: frozenset[T], b: frozenset[T]) -> frozenset[T]:
+    # Most sides have nothing to say of most things, and a union with nothing would be a copy.
+    return a | b if a and b else a or b
+
+
 def narrow(*ceilings: Ceiling) -> Ceiling:
     """Return the meet: commutative, associative, idempotent, never wider than any side."""
     tier, unknown, refuse, allow, deny = TOP.tier, TOP.unknown, TOP.refuse, TOP.allow, TOP.deny
@@ -58,9 +65,10 @@ def narrow(*ceilings: Ceiling) -> Ceiling:
             tier = ceiling.tier
         if ceiling.unknown.rank > unknown.rank:
             unknown = ceiling.unknown
-        refuse |= ceiling.refuse
-        allow |= ceiling.allow
-        deny |= ceiling.deny
+        refuse = _both(refuse, ceiling.refuse)
+        allow = _both(allow, ceiling.allow)
+        deny = _both(deny, ceiling.deny)
         for effect, lists in ceiling.limit.items():
             limit[effect] = limit[effect] | lists if effect in limit else lists
-    return Ceiling(tier, refuse, unknown, allow, deny, dict(sorted(limit.items())))
+    limits = dict(sorted(limit.items())) if limit else TOP.limit
+    return Ceiling(tier, refuse, unknown, allow, deny, limits)

@@ -11,7 +11,8 @@ import hashlib
 import json
 from array import array
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from itertools import compress
 
 from attrs import field, frozen
 
@@ -34,18 +35,22 @@ _NOT_ADMITTED = Decision(Verdict.DENY, Layer.FILTER, Cause.NOT_ADMITTED)
 class Compiled:
     """The rows of one profile over one catalogue.
 
-    ``rows`` has one entry a tool, the place of its decision in each tuple of ``by_dial``. All
-    else is a view, computed when asked for.
+    ``rows`` has one entry a tool, the place in ``table`` of its decisions under each dial. All
+    else is a view, computed when asked for. (By hand: a cached property in a class with slots
+    would halve the speed of a decision.)
     """
 
     profile: Profile
     catalog: Catalog
     rows: bytes | array[int]
-    by_dial: Mapping[Dial, tuple[Decision, ...]]
+    table: tuple[Mapping[Dial, Decision], ...]
     settings: tuple[Setting, ...] = ()
     admitted: frozenset[str] = ADMITTED
     askable: bool = True
     _index: Mapping[str, int] = field(factory=dict, eq=False, repr=False)
+    _visible: tuple[bool, ...] | None = field(default=None, init=False, eq=False, repr=False)
+    _surface: tuple[Tool, ...] | None = field(default=None, init=False, eq=False, repr=False)
+    _hash: str = field(default="", init=False, eq=False, repr=False)
 
     def decide(self, tool: str, dial: Dial, found: CallEffects | None = None) -> Decision:
         """Judge a call by tool name or key, in the order pin, filter, guard, gate.
@@ -57,7 +62,7 @@ class Compiled:
             at = self._index[tool]
         except KeyError:
             return self._nameless(tool)
-        decision = self.by_dial[dial][self.rows[at]]
+        decision = self.table[self.rows[at]][dial]
         if found is None or decision.layer in (Layer.PIN, Layer.FILTER):
             return decision
         return self._judge(self.catalog.shapes[self.catalog.shape_of[at]], dial, found)
@@ -78,34 +83,42 @@ class Compiled:
         at = self.catalog.index.get(tool)
         return at is not None and self.visible[at]
 
-    @cached_property
+    @property
     def visible(self) -> tuple[bool, ...]:
         """For each tool of the catalogue, whether it is in the surface."""
-        shown = [d.layer is not Layer.FILTER for d in self.by_dial[Dial.ASK]]
-        return tuple(shown[row] for row in self.rows)
+        if self._visible is None:
+            shown = [row[Dial.ASK].layer is not Layer.FILTER for row in self.table]
+            object.__setattr__(self, "_visible", tuple(map(shown.__getitem__, self.rows)))
+            assert self._visible is not None, "it was set just now"
+        return self._visible
 
     @property
     def surface(self) -> tuple[Tool, ...]:
         """The tools that the model is shown, in catalogue order."""
-        return tuple(t for t, v in zip(self.catalog.tools, self.visible, strict=True) if v)
+        if self._surface is None:
+            object.__setattr__(self, "_surface", tuple(compress(self.catalog.tools, self.visible)))
+            assert self._surface is not None, "it was set just now"
+        return self._surface
 
     @property
     def hidden(self) -> tuple[tuple[Tool, Decision], ...]:
         """The tools that the model is not shown, each with the filter's decision."""
-        decisions = self.by_dial[Dial.ASK]
         return tuple(
-            (tool, decisions[row])
+            (tool, self.table[row][Dial.ASK])
             for tool, row, visible in zip(self.catalog.tools, self.rows, self.visible, strict=True)
             if not visible
         )
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """SHA-256 over all that decides or is said: equal inputs, equal hash, and no others."""
-        settings = sorted([s.effect, s.verdict.value, *_told(s.target)] for s in self.settings)
-        admitted = sorted(self.admitted)
-        parts = [self.profile.hash, self.catalog.hash, settings, admitted, self.askable]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        if not self._hash:
+            settings = sorted([s.effect, s.verdict.value, *_told(s.target)] for s in self.settings)
+            admitted = sorted(self.admitted)
+            parts = [self.profile.hash, self.catalog.hash, settings, admitted, self.askable]
+            hashed = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+            object.__setattr__(self, "_hash", hashed)
+        return self._hash
 
 
 def _told(target: str | None) -> list[str]:
@@ -158,12 +171,18 @@ def compile_profile(
         profile,
         catalog,
         small_ints(rows, len(table)),
-        {dial: tuple(row[i] for row in table) for i, dial in enumerate(Dial)},
+        tuple(map(_row, table)),
         settings,
         admitted,
         askable,
         catalog.index,
     )
+
+
+@lru_cache(maxsize=1 << 16)
+def _row(decisions: tuple[Decision, ...]) -> Mapping[Dial, Decision]:
+    """Modes share these too: most of a mode's rows are like some other's."""
+    return dict(zip(Dial, decisions, strict=True))
 
 
 def _unseen(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import field, frozen
 
 from remit.policy.vocabulary import Dial, Layer, Verdict, in_order
 
@@ -54,6 +54,25 @@ class Decision:
     cause: Cause
     detail: tuple[str, ...] = ()
     dial: Dial | None = None
+    #: What follows the mode and what follows the tool in the sentence of all calls that are alike.
+    _around: tuple[str, str] | None = field(default=None, init=False, eq=False, repr=False)
+
+    def sentence(self, mode: str, tool: str) -> str:
+        """Say what became of a call of a tool in a mode, and why, as of the call."""
+        between, after = self._around or self._compose()
+        return f"{mode}{between}{tool}{after}"
+
+    def _compose(self) -> tuple[str, str]:
+        listed = (
+            self.detail
+            if self.cause in (Cause.PLUGIN, Cause.INPUT)
+            else tuple(f"`{d}`" for d in in_order(self.detail))
+        )
+        because = _BECAUSE[self.cause].format(detail=", ".join(listed))
+        dial = f" (dial `{self.dial}`)" if self.dial else ""
+        around = f" mode {_BECAME[self.verdict]} `", f"`: {because}{dial}"
+        object.__setattr__(self, "_around", around)
+        return around
 
 
 @frozen
@@ -63,6 +82,10 @@ class Text:
     reason: str
     hint: str = ""
 
+
+_BECAME: Mapping[Verdict, str] = MappingProxyType(
+    {Verdict.ALLOW: "allowed", Verdict.ASK: "asks before", Verdict.DENY: "refused"}
+)
 
 #: One sentence a cause, after the words that say what became of the call. `{detail}` is what the
 #: cause is about, in backticks.
@@ -107,20 +130,9 @@ def render(decision: Decision, mode: str, tool: str, *, way_out: str = "", known
     ``way_out`` is the hint that a refusal gets where its cause has none: how the mode delivers, not
     how to leave it (S001-11). ``known`` names near misses of an unknown tool.
     """
-    listed = (
-        decision.detail
-        if decision.cause in (Cause.PLUGIN, Cause.INPUT)
-        else tuple(f"`{d}`" for d in in_order(decision.detail))
-    )
-    because = _BECAUSE[decision.cause].format(detail=", ".join(listed))
-    dial = f" (dial `{decision.dial}`)" if decision.dial else ""
-    match decision.verdict:
-        case Verdict.ALLOW:
-            return Text(f"{mode} mode allowed `{tool}`: {because}{dial}")
-        case Verdict.ASK:
-            return Text(
-                f"{mode} mode asks before `{tool}`: {because}{dial}",
-                _HINTS.get(decision.cause, ""),
-            )
     hint = known if decision.cause is Cause.UNKNOWN_TOOL else _HINTS.get(decision.cause, "")
-    return Text(f"{mode} mode refused `{tool}`: {because}{dial}", hint or way_out)
+    if decision.verdict is Verdict.ALLOW:
+        hint = ""
+    elif decision.verdict is Verdict.DENY:
+        hint = hint or way_out
+    return Text(decision.sentence(mode, tool), hint)

@@ -5,6 +5,8 @@ Visible means callable: the filter hides a tool only if no call of it could pass
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attrs import evolve
 
 from remit.policy.ceiling import Ceiling
@@ -19,6 +21,7 @@ __all__ = ["admission", "as_called", "refusal"]
 _SPAWN = "process.spawn"
 
 
+@lru_cache(maxsize=4096)
 def _deny(layer: Layer, cause: Cause, *detail: str) -> Decision:
     return Decision(Verdict.DENY, layer, cause, detail)
 

@@ -6,6 +6,7 @@ Substitution is plain text in one pass: nothing is evaluated, and what is put in
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from remit.policy.profile import Profile, shown
 
@@ -24,13 +25,16 @@ def unknown_placeholders(text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in PLACEHOLDERS)
 
 
-def fill(text: str, profile: Profile) -> str:
-    """Return text with its placeholders replaced by the facts of a profile."""
+def fill(text: str, profile: Profile, called: Callable[[str], str] = shown) -> str:
+    """Return text with its placeholders replaced by the facts of a profile.
+
+    ``called`` says how the model is told of a tool, by its key.
+    """
     brief = profile.brief
     values = {
         "label": profile.label or profile.name,
         "noun": brief.noun if brief else "",
-        "verbs": " or ".join(f"`{shown(v)}`" for v in brief.verbs) if brief else "",
-        "exit": f"`{shown(brief.exit)}`" if brief and brief.exit else "",
+        "verbs": " or ".join(f"`{called(v)}`" for v in brief.verbs) if brief else "",
+        "exit": f"`{called(brief.exit)}`" if brief and brief.exit else "",
     }
     return _BRACES.sub(lambda m: values.get(m[1].strip(), m[0]), text)

@@ -71,6 +71,9 @@ class RemitError(Exception):
     ``problems`` is never empty; ``str()`` renders them, one under the other.
     """
 
+    #: Did this machine fail, rather than what was given.
+    of_machine = False
+
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(p) for p in self.problems))
@@ -182,6 +185,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Configuration and the operator": {
             "home-relative": "`REMIT_HOME` is not an absolute path",
             "config-missing": "the configuration folder that was named is not there",
+            "config-unreadable": "the configuration file cannot be looked at",
+            "modes-unreadable": "the folder of the user's modes cannot be read",
             "folder-failed": "a folder cannot be made or used",
             "bad-source-name": "a name that no server may have",
             "token-missing": "there is no operator token",
@@ -247,6 +252,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "server-list": "the server's list of tools cannot be read",
             "server-garbage": "the server wrote what is no message",
             "client-garbage": "the client wrote what is no message",
+            "tool-name-taken": "a tool of the server bears the name of one of remit's verbs",
+            "tool-malformed": "a tool that the server does not list as MCP wants it",
             "tool-unreadable": "a tool that the client's protocol cannot carry",
             "judging-failed": "remit itself failed to judge, so it refused",
         },

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -105,10 +104,17 @@ class Profile:
     #: Who wrote it: ``built-in``, or the file that it came from.
     origin: str = field(default="", eq=False)
 
-    @cached_property
+    _ceiling: Ceiling | None = field(default=None, init=False, eq=False, repr=False)
+    _hash: str = field(default="", init=False, eq=False, repr=False)
+
+    @property
     def ceiling(self) -> Ceiling:
         """What it may at most do: the meet of its sides."""
-        return narrow(*(s.ceiling for s in self.sides))
+        # Kept by hand, here and below: a cached property would need a dict in every profile.
+        if self._ceiling is None:
+            object.__setattr__(self, "_ceiling", narrow(*(s.ceiling for s in self.sides)))
+            assert self._ceiling is not None, "it was set just now"
+        return self._ceiling
 
     @property
     def own(self) -> Ceiling:
@@ -134,9 +140,14 @@ class Profile:
         """Return this profile narrowed by further sides; its brief stays as it is."""
         return evolve(self, sides=(*self.sides, *sides)) if sides else self
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """SHA-256 of all that decides or is said, in hexadecimal; places do not count."""
+        if not self._hash:
+            object.__setattr__(self, "_hash", self._hashed())
+        return self._hash
+
+    def _hashed(self) -> str:
         ceiling, brief = self.ceiling, self.brief
         return hashlib.sha256(
             json.dumps(

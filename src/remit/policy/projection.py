@@ -188,6 +188,7 @@ class Projection:
     def way_out(self) -> str:
         """How the mode delivers, as the hint of a refusal; it names no switch (S001-11)."""
         brief = self.compiled.profile.brief
-        verbs = " or ".join(f"`{shown(v)}`" for v in brief.verbs) if brief else ""
+        called = self.compiled.catalog.called
+        verbs = " or ".join(f"`{called(v)}`" for v in brief.verbs) if brief else ""
         deliver = f"this mode delivers its {brief.noun} by {verbs}; " if brief and verbs else ""
         return f"{deliver}`mode` tells what is there"

@@ -82,7 +82,7 @@ def small_ints(numbers: Sequence[int], bound: int) -> bytes | array[int]:
     return bytes(numbers) if bound <= 256 else array("I", numbers)
 
 
-@frozen
+@frozen(slots=False)  # with slots, a cached property slows every attribute
 class Catalog:
     """Tools in order, each known by ``source:name``; raises `InputError` if two share a key.
 
@@ -166,6 +166,13 @@ class Catalog:
         """Return the tool of a name or key; None where there is none or more than one."""
         at = self.index.get(name)
         return None if at is None else self.tools[at]
+
+    def called(self, key: str) -> str:
+        """Return the name by which a model is told of a tool: without its source, if that is it."""
+        name = key.partition(":")[2]
+        at = self.index.get(name)
+        there = at is not None and self.tools[at].key == key
+        return name if there else key.removeprefix(f"{NATIVE}:")
 
     def shape(self, tool: Tool) -> Shape:
         """Return the shape that a tool of this catalogue is judged by."""

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
         parse_catalog,
     )
     from remit.profiles.ceilings import parse_overlay
+    from remit.profiles.fit import blocks_host, check_with_catalog
     from remit.profiles.library import Library
     from remit.profiles.names import ALIASES, RESERVED, TOP_MODE
     from remit.profiles.resolution import Entry
     from remit.profiles.shipped import built_in_sources, shipped_catalogs
     from remit.profiles.source import Source, read_source
     from remit.profiles.terms import Terms
+    from remit.profiles.writer import write_catalog, write_profile
 
 _HOMES = {
     "ALIASES": "names",
@@ -31,14 +33,18 @@ _HOMES = {
     "LoadedCatalog": "catalogs",
     "Source": "source",
     "Terms": "terms",
+    "blocks_host": "fit",
     "built_in_sources": "shipped",
     "catalog_source": "catalogs",
+    "check_with_catalog": "fit",
     "load_catalog": "catalogs",
     "native_catalog": "catalogs",
     "parse_catalog": "catalogs",
     "parse_overlay": "ceilings",
     "read_source": "source",
     "shipped_catalogs": "shipped",
+    "write_catalog": "writer",
+    "write_profile": "writer",
 }
 
 __all__ = [
@@ -50,14 +56,18 @@ __all__ = [
     "LoadedCatalog",
     "Source",
     "Terms",
+    "blocks_host",
     "built_in_sources",
     "catalog_source",
+    "check_with_catalog",
     "load_catalog",
     "native_catalog",
     "parse_catalog",
     "parse_overlay",
     "read_source",
     "shipped_catalogs",
+    "write_catalog",
+    "write_profile",
 ]
 
 if not TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from remit.policy.ceiling import Ceiling, Lists
+from remit.policy.ceiling import TOP, Ceiling, Lists
 from remit.policy.problems import InputError, Position
 from remit.policy.profile import Side
-from remit.policy.vocabulary import Posture, Tier, Unknown
+from remit.policy.vocabulary import Posture
 from remit.profiles.document import Document, Findings, Places, parse_toml
 from remit.profiles.positions import KeyPath
 from remit.profiles.shapes import CeilingFile, OverlayFile
@@ -23,9 +23,11 @@ _WRITE = "worktree.write"
 
 def read_ceiling(file: CeilingFile, terms: Terms, found: Findings) -> Ceiling:
     """Return what a table states by itself; what cannot be meant is reported."""
-    refuse = frozenset[str]().union(*map(terms.effects, file.refuse))
+    refuse = TOP.refuse
     for i, entry in enumerate(file.refuse):
-        if not terms.effects(entry):
+        effects = terms.effects(entry)
+        refuse |= effects
+        if not effects:
             terms.unknown_effect(entry, (*_AT, "refuse", i), found, key=False)
     if file.posture is Posture.READ_ONLY:
         refuse |= {_WRITE}
@@ -33,31 +35,23 @@ def read_ceiling(file: CeilingFile, terms: Terms, found: Findings) -> Ceiling:
         message = f"`posture` says writable and `refuse` refuses `{_WRITE}`: these are one fact"
         hint = "keep the one that you mean"
         found.report("contradiction", message, (*_AT, "posture"), hint, key=True)
-    if file.allow:
-        _check(file.allow, selector_fault, (*_AT, "allow"), found)
-    if file.deny:
-        _check(file.deny, selector_fault, (*_AT, "deny"), found)
+    for key, selectors in (("allow", file.allow), ("deny", file.deny)):
+        for i, selector in enumerate(selectors or ()):
+            if (fault := selector_fault(selector)) is not None:
+                _report(fault, (*_AT, key, i), found)
     return Ceiling(
-        tier=Tier.EXECUTE if file.tier is None else file.tier,
-        refuse=refuse,
-        unknown=Unknown.ASK if file.unknown is None else file.unknown,
-        allow=frozenset() if file.allow is None else frozenset((frozenset(file.allow),)),
-        deny=file.deny,
-        limit=_limits(file.limit, terms, found) if file.limit else {},
+        TOP.tier if file.tier is None else file.tier,
+        refuse,
+        TOP.unknown if file.unknown is None else file.unknown,
+        TOP.allow if file.allow is None else frozenset((frozenset(file.allow),)),
+        file.deny,
+        _limits(file.limit, terms, found) if file.limit else {},
     )
 
 
-def _check(
-    entries: tuple[str, ...],
-    fault: Callable[[str], Fault | None],
-    path: KeyPath,
-    found: Findings,
-) -> None:
-    for i, entry in enumerate(entries):
-        wrong = fault(entry)
-        if wrong is not None:
-            code, message, hint = wrong
-            found.report(code, message, (*path, i), hint)
+def _report(fault: Fault, path: KeyPath, found: Findings) -> None:
+    code, message, hint = fault
+    found.report(code, message, path, hint)
 
 
 def _limits(
@@ -69,16 +63,21 @@ def _limits(
         effects = terms.effects(entry)
         if not effects:
             terms.unknown_effect(entry, at, found, key=True)
-        _check(patterns, pattern_fault, at, found)
-        if all(p.startswith("!") for p in patterns):
+        excluding = 0
+        for i, pattern in enumerate(patterns):
+            excluding += pattern.startswith("!")
+            if (fault := pattern_fault(pattern)) is not None:
+                _report(fault, (*at, i), found)
+        if excluding == len(patterns):
             message = f"no target of `{quoted(entry)}` could match"
             hint = "name what it may act on, or put it under `refuse`"
             found.report("bad-pattern", message, at, hint)
-        for effect in sorted(effects):
+        lists = frozenset((frozenset(patterns),))
+        for effect in sorted(effects) if len(effects) > 1 else effects:
             if effect in limits:
                 message = f"another entry limits `{effect}` too"
                 found.report("contradiction", message, at, "give each class one limit", key=True)
-            limits[effect] = frozenset((frozenset(patterns),))
+            limits[effect] = lists
     return limits
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -24,6 +25,9 @@ from remit.profiles.structure import Misshapen, described, quoted, structure
 from remit.profiles.terms import Terms
 
 __all__ = ["Declaration", "declare"]
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @frozen
@@ -100,6 +104,9 @@ def _check(
     file, problems = shape
     if file is None or not isinstance(document, Document):
         return Declaration(source, PurePath(source.file).stem, problems=problems)
+    named = not problems or isinstance(document.data.get("name"), str)
+    # Places need the text alone; what was parsed would be half of what a library holds.
+    document = Document(source, _NOTHING)
     found = Findings(document)
     found.problems += problems
     _check_name(file.name, source.built_in, found)
@@ -117,7 +124,7 @@ def _check(
         None if file.brief is None else _brief(file.brief, terms, found),
         tuple(_example(e, i, found) for i, e in enumerate(file.example)) if file.example else (),
         tuple(found.problems),
-        not problems or isinstance(document.data.get("name"), str),
+        named,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from remit.policy.problems import InputError, Position, Problem, Severity
+from remit.profiles.json_positions import locate_json
 from remit.profiles.positions import DEPTH, KeyPath, Located, key_path, locate
 from remit.profiles.source import TOML_BYTES, Source, decode
 
@@ -31,17 +32,24 @@ class Document:
 
     source: Source
     data: Mapping[str, Any] = field(repr=False)
+    #: Is the text JSON, not TOML.
+    json: bool = False
 
     @cached_property
     def located(self) -> Located:
         """The place of every key and value."""
+        if self.json:
+            return locate_json(self.source.text)
         return locate(self.source.text.replace("\r\n", "\n"))
 
     def at(self, path: KeyPath, *, key: bool = False) -> Position:
-        """Return the position of the value at a path, or of its key."""
+        """Return the position of the value at a path, or of its key.
+
+        What is not there has the place of what is around it, at last the start of the file.
+        """
         spot = self.located.spot(path)
         if spot is None:
-            return Position(self.source.file)
+            return Position(self.source.file, 1, 1)
         offset = spot.key if key else spot.value
         return Position(self.source.file, *self.located.line_column(offset))
 
@@ -113,9 +121,11 @@ class Places(Mapping[str, Position]):
 
 def parse_toml(source: Source) -> Document:
     """Parse a text; raises `InputError` with the one problem that keeps it from being TOML."""
-    if len(source.text) > TOML_BYTES:
-        decode(source.text.encode(), source.file)
-    text = source.text.replace("\r\n", "\n")
+    text = source.text
+    if len(text) > TOML_BYTES:
+        decode(text.encode(), source.file)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
     if (at := text.find("\0")) >= 0:
         raise _wrong(source, "file-not-text", f"the file is not text: character {at} is NUL", 0, 0)
     if _may_be_deep(text):

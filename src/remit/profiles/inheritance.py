@@ -63,7 +63,7 @@ def inherit(
         message = "it refuses effects, yet a call that cannot be judged may be approved"
         hint = '`unknown = "refuse"` makes the refusal hold against programs that lie'
         found.report("porous-refusal", message, path, hint, Severity.WARNING, key=True)
-    if profile.brief is not None and profile.ceiling.deny:
+    if profile.ceiling.deny:
         _check_denied(profile, file, terms.tools, found)
     return profile, found.problems
 
@@ -126,12 +126,18 @@ def _check_widening(file: CeilingFile, parent: Profile, found: Findings) -> None
 
 
 def _check_denied(profile: Profile, file: ProfileFile, tools: Catalog, found: Findings) -> None:
-    """Report entries that deny a verb of the mode's own: one of the two cannot be meant."""
+    """Report entries that deny a verb of the mode's own: one of the two cannot be meant.
+
+    The verbs that every mode has may be among those of a glob, but naming one is a mistake.
+    """
     brief = profile.brief
-    for key in (*brief.verbs, *([brief.exit] if brief.exit else ())) if brief else ():
+    leave = (brief.exit,) if brief and brief.exit else ()
+    own = {*(brief.verbs if brief else ()), *leave}
+    for key in profile.pins:
         for side in profile.sides:
             for selector in sorted(side.ceiling.deny):
-                if tools.index.get(key) not in tools.select(selector):
+                named = selector in (key, shown(key))
+                if not (named or (key in own and tools.index.get(key) in tools.select(selector))):
                     continue
                 path: KeyPath = ("brief",)
                 if side.name == profile.name:

@@ -61,7 +61,7 @@ def _settle(
     terms: Terms,
 ) -> None:
     """Settle a profile after its ancestors, without recursion however long the line is."""
-    line: dict[str, None] = {}
+    line: dict[str, str | None] = {}
     at: str | None = name
     while at is not None and at in sound and at not in entries:
         if at in line:
@@ -69,11 +69,11 @@ def _settle(
             for member in cycle[:-1]:
                 entries[member] = _in_cycle(sound[member], cycle)
             break
-        line[at] = None
-        at = parent_of(sound[at])
-    for step in reversed(line):
+        parent = line[at] = parent_of(sound[at])
+        at = parent
+    for step, parent in reversed(line.items()):
         if step not in entries:
-            entries[step] = _settled(sound[step], names, entries, terms)
+            entries[step] = _settled(sound[step], parent, names, entries, terms)
 
 
 def parent_of(declaration: Declaration) -> str | None:
@@ -87,14 +87,15 @@ def parent_of(declaration: Declaration) -> str | None:
 
 def _settled(
     declaration: Declaration,
+    name: str | None,
     names: Collection[str],
     entries: Mapping[str, Entry],
     terms: Terms,
 ) -> Entry:
+    """Settle a profile whose parent is of this name, and settled if it can be."""
     document, file = declaration.document, declaration.file
     if document is None or file is None:
         raise AssertionError(declaration.name)
-    name = parent_of(declaration)
     above = entries.get(name) if name else None
     parent = above.profile if above else None
     if name is not None and parent is None:

@@ -245,9 +245,8 @@ def _origin(shape: Any) -> Any:
 
 def _make() -> Converter:
     converter = Converter(detailed_validation=True, forbid_extra_keys=True)
-    # By test of identity: hooks registered by class would also take its subclasses, our words.
-    converter.register_structure_hook_func(lambda t: t is str, _text)
-    converter.register_structure_hook_func(lambda t: t is bool, _truth)
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(bool, _truth)
     converter.register_structure_hook(StrEnum, _word)
     converter.register_structure_hook_factory(lambda t: _origin(t) is tuple, _lists(converter))
     converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remit.harness.gateway.changes import Notice
+from remit.harness.gateway.messages import Lines, parsed
 from remit.harness.gateway.relay import (
     LiveTool,
     admitted,
@@ -16,7 +18,6 @@ from remit.harness.gateway.relay import (
     foreign_free,
     result_for,
 )
-from remit.harness.gateway.stdio import Lines, parsed
 from remit.policy.tools import Catalog, Tool
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
@@ -78,11 +79,12 @@ def test_hash() -> None:
         ([tool(), tool()], ["duplicate-tool"]),
         ([tool(name="mode")], ["tool-name-taken"]),
         ([tool(name="remit:mode")], ["tool-name-taken"]),
+        ([tool(name="s:t"), tool(name="t:s")], ["bad-tool-name"]),
         (
             [tool(name="a b"), tool(name=""), tool(name="x" * 129), tool(name=None)],
-            ["tool-name"] * 4,
+            ["bad-tool-name"] * 4,
         ),
-        (["text", None, 7], ["tool-name"] * 3),
+        (["text", None, 7], ["bad-tool-name"] * 3),
         ([{"name": "t"}], ["tool-malformed"]),
         ([tool(description=7)], ["tool-malformed"]),
         ([tool(inputSchema={"x": float("nan")})], ["tool-malformed"]),
@@ -131,3 +133,36 @@ def test_lines(data: bytes, sizes: list[int]) -> None:
 def test_parsed(line: bytes) -> None:
     """No bytes raise: what is no message is an error as a value."""
     parsed(line)
+
+
+class TestNotice:
+    """The line that tells a conversation of a switch."""
+
+    def test_once(self) -> None:
+        """It is told once, and not at all where the conversation began."""
+        notice = Notice()
+        notice.begin("a", 1)
+        assert notice.due("a", 1) is None
+        assert "from a to b mode" in (notice.due("b", 2) or "")
+        assert notice.due("b", 2) is None
+
+    def test_net_zero(self) -> None:
+        """A mode that was left and entered again between two results is no news."""
+        notice = Notice()
+        assert notice.due("a", 1) is None
+        assert notice.due("a", 3) is None
+
+    def test_late(self) -> None:
+        """A result that was judged before what is known tells nothing, and unsays nothing."""
+        notice = Notice()
+        notice.begin("a", 1)
+        assert notice.due("b", 2) is not None
+        assert notice.due("a", 1) is None
+        assert notice.due("b", 2) is None
+
+    def test_told(self) -> None:
+        """What an answer told of itself is not told again."""
+        notice = Notice()
+        notice.begin("a", 1)
+        notice.told("b")
+        assert notice.due("b", 2) is None

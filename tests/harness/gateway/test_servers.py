@@ -118,7 +118,13 @@ def test_malformed(place: Place) -> None:
     """Tools that are listed wrongly are left out one by one; the others are served."""
     names, _, _ = anyio.run(_one, tiny(place, "malformed"))
     assert names == ["echo", "write", "grow", *NATIVE]
-    left_out = ("tool-name", "tool-name", "tool-malformed", "tool-malformed", "duplicate-tool")
+    left_out = (
+        "bad-tool-name",
+        "bad-tool-name",
+        "tool-malformed",
+        "tool-malformed",
+        "duplicate-tool",
+    )
     assert sorted(place.codes) == sorted(left_out)
 
 
@@ -135,6 +141,19 @@ def test_orphan(place: Place) -> None:
     seconds, text = anyio.run(die)
     assert "exited with status 3 while `echo` ran" in text
     assert seconds < 2
+    assert gone(place)
+
+
+def test_deaf(place: Place) -> None:
+    """A server that lives on and takes no more is told as gone, and ended."""
+
+    async def call() -> str:
+        async with calling(tiny(place, "deaf"), "legacy") as caller:
+            await caller.names()
+            await until(lambda: "deaf" in place.notes)
+            return text_of(await caller.call("echo"))
+
+    assert "the server `test` closed its pipes" in anyio.run(call)
     assert gone(place)
 
 

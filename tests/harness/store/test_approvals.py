@@ -136,6 +136,17 @@ def test_a_call_expires_absolutely(store: Store, ask: Ask, now: datetime) -> Non
     assert store.approvals.expire(now=over) == ()
 
 
+def test_what_has_expired_is_not_superseded_afterwards(
+    store: Store, ask: Ask, now: datetime
+) -> None:
+    """An end is told once: a switch after the 30 minutes finds the approval over already."""
+    id = ask().id
+    over = now + CALL_TIME
+    store.spaces.set_mode("demo", "chat", by="operator", why="", now=over)
+    assert store.approvals.get(id, now=over).state == "expired"
+    assert [e.kind for e in store.log.read()][-1] == "approval.expired"
+
+
 def test_expiry_can_be_recorded_for_all(store: Store, ask: Ask, now: datetime) -> None:
     """A host may sweep; what waits without a limit is left alone."""
     over = now + CALL_TIME

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from remit.harness.store import KINDS, Store, StoreError
+from remit.harness.store.anchor import Anchor, Head
 from remit.harness.store.events import stamp
 from remit.harness.store.fold import FOLDED
 from remit.policy.problems import InputError
@@ -140,6 +141,15 @@ def test_a_log_ahead_of_its_anchor_is_whole(
     assert (found.ok, found.ahead) == (True, 1)
     filled.log.record("decision", {}, actor="system", now=now)
     assert filled.log.verify().ahead == 0
+
+
+def test_an_anchor_never_goes_back(path: Path) -> None:
+    """Of two processes that commit, the slower one to anchor does not undo what the other did."""
+    anchor, later, earlier = Anchor.beside(path), Head(8, "b" * 64), Head(7, "a" * 64)
+    with anchor.held() as fd:
+        anchor.advance(fd, later)
+        anchor.advance(fd, earlier)
+    assert anchor.read() == later
 
 
 def test_a_damaged_anchor_is_told(filled: Store, path: Path, now: datetime) -> None:

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -211,6 +212,29 @@ def test_filing_again_is_filing_once(worktree: Path) -> None:
     """The same text in its place is as good as written."""
     first = file_plan(str(worktree), "p1.md", "# plan\n")
     assert file_plan(str(worktree), "p1.md", "# plan\n") == first
+
+
+@pytest.mark.parametrize("theirs", ["# plan\n", "precious"])
+def test_what_appears_at_the_last_moment_is_not_written_over(
+    theirs: str, worktree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the linking another file may come: the same is fine, another stays."""
+    there = worktree / ".remit" / "plans" / "p1.md"
+    real: Any = os.link
+
+    def link(part: str, name: str, **more: Any) -> None:
+        if name == there.name:
+            there.write_text(theirs)
+        real(part, name, **more)
+
+    monkeypatch.setattr(os, "link", link)
+    if theirs == "precious":
+        with pytest.raises(PlanFileError):
+            file_plan(str(worktree), "p1.md", "# plan\n")
+    else:
+        file_plan(str(worktree), "p1.md", "# plan\n")
+    assert there.read_text() == theirs
+    assert os.listdir(there.parent) == ["p1.md"]
 
 
 def test_a_plan_file_is_bounded(worktree: Path) -> None:

@@ -37,6 +37,8 @@ _HISTORY = (
 class DemoError(RemitError):
     """The demo cannot be played here: a program is missing, or the folder cannot be used."""
 
+    of_machine = True
+
 
 @frozen
 class Disk:
@@ -109,8 +111,6 @@ def build(
     folder: Path, spaces: Mapping[str, tuple[str, SpaceKind]], environ: Mapping[str, str]
 ) -> Scene:
     """Make the scene in an empty folder; ``spaces`` gives each its mode and kind."""
-    if shutil.which("git", path=environ.get("PATH")) is None:
-        raise DemoError(Problem("git-missing", "the demo needs git", "install git"))
     home = folder / "workspace"
     env = {
         **{k: v for k, v in environ.items() if not k.startswith(("GIT_", "REMIT_"))},

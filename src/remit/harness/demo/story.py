@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import shlex
+import shutil
 import textwrap
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -27,7 +28,7 @@ from remit.policy.vocabulary import SpaceKind, Verdict
 from remit.profiles.library import Library
 from remit.profiles.names import PULL_REQUEST_MODE, TOP_MODE
 
-__all__ = ["play"]
+__all__ = ["play", "require"]
 
 _COMMIT, _ADD, _LOG = "git_commit", "git_add", "git_log"
 _PLAN = {
@@ -49,19 +50,24 @@ _PLAN = {
 }
 
 
+def require(environ: Mapping[str, str]) -> None:
+    """Raise `DemoError` if a program that the demo stands on is missing."""
+    missing = []
+    if shutil.which("git", path=environ.get("PATH")) is None:
+        missing.append(Problem("git-missing", "the demo needs git", "install git"))
+    if importlib.util.find_spec("mcp_server_git") is None:
+        message = "the demo needs `mcp-server-git`, the server that it stands in front of"
+        hint = "`pip install 'remit[demo]'`"
+        missing.append(Problem("demo-server-missing", message, hint))
+    if missing:
+        raise DemoError(missing)
+
+
 def play(folder: Path, tell: Teller, environ: Mapping[str, str]) -> Scene:
     """Play the whole story in an empty folder and leave everything there.
 
     Raises `Unmet` at the first promise that is not kept, `DemoError` where it cannot be played.
     """
-    if importlib.util.find_spec("mcp_server_git") is None:
-        raise DemoError(
-            Problem(
-                "demo-server-missing",
-                "the demo needs `mcp-server-git`, the server that it stands in front of",
-                "`pip install 'remit[demo]'`",
-            )
-        )
     # Each space bears the name of its mode.
     free, review = TOP_MODE, PULL_REQUEST_MODE
     plan = _delivering()

@@ -43,19 +43,30 @@ class News:
 
 @define
 class Notice:
-    """Tells the conversation, in the first result after a switch, that there was one."""
+    """Tells the conversation, in the first result after a switch, that there was one.
+
+    Results come in any order, so each says by its revision whether it knows more than the last.
+    """
 
     _mode: str | None = field(default=None, init=False)
+    _revision: int = field(default=0, init=False)
 
-    def known(self, mode: str, *, told: bool = False) -> None:
-        """Note the mode that the conversation began in, or was told of otherwise."""
-        if told or self._mode is None:
-            self._mode = mode
+    def begin(self, mode: str, revision: int) -> None:
+        """Note what the conversation began in."""
+        if self._mode is None:
+            self._mode, self._revision = mode, revision
 
-    def due(self, mode: str) -> str | None:
-        """Return the line to add to a result of a call judged in a mode, None if it is no news."""
-        before, self._mode = self._mode, mode
-        if before is None or before == mode:
+    def told(self, mode: str) -> None:
+        """Note that a result told the mode itself."""
+        self._mode = mode
+
+    def due(self, mode: str, revision: int) -> str | None:
+        """Return the line to add to a result judged in a mode, None if it is no news."""
+        self.begin(mode, revision)
+        if revision <= self._revision:
+            return None
+        before, self._mode, self._revision = self._mode, mode, revision
+        if before == mode:
             return None
         return (
             f"[remit] this space was switched from {before} to {mode} mode; "

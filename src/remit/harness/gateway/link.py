@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import mcp_types as types
 from attrs import define
 from mcp.client.session import ClientSession
@@ -23,6 +24,8 @@ from remit.harness.gateway.relay import modern
 
 __all__ = ["Gone", "Link", "negotiate"]
 
+#: Seconds for a server that takes no more to be seen to end.
+_LAST_WORDS = 1.0
 #: Pages of a list after which a server is taken to turn in circles.
 _PAGES = 1000
 
@@ -63,9 +66,13 @@ class Link:
         try:
             return await self.dispatcher.send_raw_request(method, sent, options)
         except MCPError as refusal:
-            if refusal.code == types.CONNECTION_CLOSED and self.server.ended.is_set():
-                raise Gone(self.server.how) from None
-            raise
+            server = self.server
+            over = server.ended.is_set() or server.outgoing.broken
+            if refusal.code != types.CONNECTION_CLOSED or not over:
+                raise
+            with anyio.move_on_after(_LAST_WORDS):
+                await server.ended.wait()
+            raise Gone(server.how) from None
 
     async def tools(self) -> tuple[Any, ...]:
         """Return what the server lists, page by page; raises as `request` does."""

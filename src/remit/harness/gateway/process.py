@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -9,11 +10,9 @@ from contextlib import asynccontextmanager, suppress
 
 import anyio
 from anyio.abc import Process
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from attrs import define, field
-from mcp.shared.message import SessionMessage
 
-from remit.harness.gateway.stdio import Lines, Received, parsed
+from remit.harness.gateway.messages import Incoming, Outgoing
 
 __all__ = ["Running", "running"]
 
@@ -30,11 +29,11 @@ _BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 class Running:
     """A process that serves MCP on its pipes.
 
-    ``ended`` is set when it can say nothing more: it exited, or closed its output.
+    ``ended`` is set when it can say nothing more: it exited, or closed its pipes.
     """
 
-    incoming: MemoryObjectReceiveStream[Received]
-    outgoing: MemoryObjectSendStream[SessionMessage]
+    incoming: Incoming
+    outgoing: Outgoing
     process: Process
     ended: anyio.Event = field(factory=anyio.Event)
 
@@ -43,7 +42,7 @@ class Running:
         """How it ended, as the rest of a sentence about it."""
         match self.process.returncode:
             case None:
-                return "closed its output"
+                return "closed its pipes"
             case code if code < 0:
                 with suppress(ValueError):
                     return f"was killed by {signal.Signals(-code).name}"
@@ -66,51 +65,38 @@ async def running(
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None, "both are pipes"
     assert stdout is not None, "both are pipes"
-    to_us, incoming = anyio.create_memory_object_stream[Received](0)
-    outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
-    server = Running(incoming, outgoing, process)
 
-    async def read() -> None:
-        lines = Lines()
-        with suppress(anyio.EndOfStream, *_BROKEN):
-            while True:
-                for line in lines.feed(await stdout.receive()):
-                    message = parsed(line)
-                    if isinstance(message, Exception):
-                        on_garbage(line)
-                    else:
-                        await to_us.send(message)
+    async def read() -> bytes:
+        try:
+            return await stdout.receive()
+        except (anyio.EndOfStream, *_BROKEN):
+            return b""
+
+    async def put(data: bytes) -> None:
+        try:
+            await stdin.send(data)
+        except _BROKEN:
+            server.incoming.end()
+            raise
+
+    async def ended() -> None:
         await _until_gone(process, _LAST_WORDS)  # so that it can say with which status
-        end()
-
-    async def write() -> None:
-        with suppress(*_BROKEN):
-            async for item in from_us:
-                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await stdin.send(text.encode() + b"\n")
+        server.ended.set()
 
     async def watch() -> None:
         # A child that holds the pipes open would keep a server that died from being missed.
-        while process.returncode is None:
-            await anyio.sleep(_POLL)
+        await _until_gone(process, math.inf)
         await anyio.sleep(_LAST_WORDS)
-        end()
+        server.incoming.end()
 
-    def end() -> None:
-        server.ended.set()
-        to_us.close()
-
+    server = Running(Incoming(read, on_garbage, ended), Outgoing(put), process)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read)
-            tasks.start_soon(write)
             tasks.start_soon(watch)
             yield server
             tasks.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            for stream in (outgoing, from_us, to_us, incoming):
-                stream.close()
             await _stop(process)
 
 

@@ -85,26 +85,42 @@ def admitted(
     problems = []
     taken = frozenset(taken)
     for raw in listed:
-        name = raw.get("name") if isinstance(raw, Mapping) else None
-        if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
-            code = "tool-name"
-            why = f"{quoted(str(name))} is no tool name"
-            hint = "a name is 1 to 128 letters, digits and `_.:/-`"
-        elif name in taken:
-            code, why = "tool-name-taken", f"tool `{name}` bears the name of a verb of remit's own"
-            hint = "remit serves that verb itself; rename the tool in the server"
-        elif name in kept:
-            code, why = "duplicate-tool", f"tool `{name}` is listed twice"
-            hint = "the first one is served"
-        elif not _well_formed(raw):
-            code, why = "tool-malformed", f"tool `{name}` is not listed as MCP wants it"
-            hint = "it needs an object as `inputSchema`, and its other fields of the right types"
+        wrong = _left_out(server, raw, taken, kept)
+        if wrong is None:
+            tool = LiveTool.of(raw)
+            kept[tool.name] = tool
         else:
-            kept[name] = LiveTool.of(raw)
-            continue
-        message = f"{why}; the server `{server}` lists it, and it was left out"
-        problems.append(Problem(code, message, hint, severity=Severity.WARNING))
+            problems.append(wrong)
     return tuple(kept.values()), tuple(problems)
+
+
+def _left_out(
+    server: str, raw: Any, taken: frozenset[str], kept: Mapping[str, LiveTool]
+) -> Problem | None:
+    """Return why a listed tool cannot be served, None if it can."""
+
+    def _wrong(code: str, why: str, hint: str) -> Problem:
+        message = f"{why}; the server `{server}` lists it, and it was left out"
+        return Problem(code, message, hint, severity=Severity.WARNING)
+
+    name = raw.get("name") if isinstance(raw, Mapping) else None
+    if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
+        why = f"{quoted(str(name))} is no tool name"
+        return _wrong("bad-tool-name", why, "a name is 1 to 128 letters, digits and `_.:/-`")
+    if name.startswith(f"{server}:"):
+        why = f"{quoted(name)} is spelt as the source and name of another tool"
+        return _wrong("bad-tool-name", why, "rename the tool, or call the server otherwise")
+    if name in taken:
+        why = f"tool `{name}` bears the name of a verb of remit's own"
+        hint = "remit serves that verb itself; rename the tool in the server"
+        return _wrong("tool-name-taken", why, hint)
+    if name in kept:
+        return _wrong("duplicate-tool", f"tool `{name}` is listed twice", "the first is served")
+    if not _well_formed(raw):
+        why = f"tool `{name}` is not listed as MCP wants it"
+        hint = "it needs an object as `inputSchema`, and its other fields of the right types"
+        return _wrong("tool-malformed", why, hint)
+    return None
 
 
 def _well_formed(raw: Mapping[str, Any]) -> bool:

@@ -54,16 +54,25 @@ def run_gateway(
     *,
     server: tuple[str, str] | None = None,
     protected: Iterable[str] = (),
+    secret: Iterable[str] = (),
     report: Callable[[Problem], None] = to_stderr,
 ) -> int:
     """Serve one client on standard input and output until it leaves or a signal ends it.
 
     ``server`` is the operator's name for the upstream and the catalogue that declares its tools;
-    ``protected`` are the paths that no tool may touch. Returns 0. Raises `RemitError` before
-    anything is started: for an unknown space, a bad name, a catalogue with problems.
+    ``protected`` are the paths that no tool may change, ``secret`` those that none may read either.
+    Returns 0. Raises `RemitError` before anything is started: for an unknown space, a bad name, a
+    catalogue with problems.
     """
     gateway = compose(
-        store, engine, space, command, server=server, protected=protected, report=report
+        store,
+        engine,
+        space,
+        command,
+        server=server,
+        protected=protected,
+        secret=secret,
+        report=report,
     )
     _quiet(report)
     try:
@@ -81,6 +90,7 @@ def compose(
     *,
     server: tuple[str, str] | None = None,
     protected: Iterable[str] = (),
+    secret: Iterable[str] = (),
     report: Callable[[Problem], None] = to_stderr,
     start_seconds: float = START,
 ) -> Gateway:
@@ -92,7 +102,7 @@ def compose(
         hint = "bind a catalogue to it: `--server NAME=CATALOG`"
         report(Problem("server-unbound", message, hint, severity=Severity.WARNING))
     held = (*protected, *((os.path.abspath(server[1]),) if server and _is_file(server[1]) else ()))
-    host = Host("mcp-gateway", worktree=worktree, protected=held)
+    host = Host("mcp-gateway", worktree=worktree, protected=held, secret=tuple(secret))
     conversation = f"gw-{secrets.token_hex(8)}"
     judge = Judge(Session(engine, store, space, conversation, host))
     taken = frozenset(n for t in engine.natives.tools for n in (t.name, t.key))

@@ -29,6 +29,7 @@ from remit.harness.gateway.upstream import Upstream
 from remit.harness.natives import Answer
 from remit.harness.session import Frame, Run
 from remit.policy.decision import Cause
+from remit.policy.escape import quoted
 from remit.policy.problems import Problem, RemitError
 from remit.policy.tools import Call
 from remit.policy.vocabulary import Verdict
@@ -64,6 +65,8 @@ class Gateway:
     _news: News = field(factory=News, init=False)
     _notice: Notice = field(factory=Notice, init=False)
     _opened: bool = field(default=False, init=False)
+    #: What was told last of a trouble that lasts, so that it is told once.
+    _trouble: str = field(default="", init=False)
     _server: Server[Any] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -75,7 +78,8 @@ class Gateway:
             on_call_tool=_answered_before,
             on_subscriptions_listen=ListenHandler(self._news.bus),
         )
-        self._server.middleware.append(self._answer)
+        # In place of what traces each request: that costs, and nobody listens.
+        self._server.middleware[:] = [self._answer]
 
     async def serve(
         self,
@@ -118,12 +122,13 @@ class Gateway:
         """Answer with the surface: what the frame shows of the upstream, and the native verbs."""
         if (ctx.params or {}).get("cursor") is not None:
             raise MCPError(types.INVALID_PARAMS, "the list has one page, so it knows no cursor")
-        await self.upstream.settled()
+        if self.upstream.starting:
+            await self.upstream.settled()
         try:
             frame, native = await self.judge.surface()
         except RemitError as error:
             raise MCPError(types.INTERNAL_ERROR, _sentence(error)) from None
-        self._notice.known(frame.projection.mode)
+        self._notice.begin(frame.projection.mode, frame.space.revision)
         relayed = [
             raw
             for tool in frame.projection.tools
@@ -150,29 +155,30 @@ class Gateway:
         name, args = params.get("name"), params.get("arguments")
         if not isinstance(name, str):
             raise MCPError(types.INVALID_PARAMS, "`name` of a call must be the name of a tool")
+        as_sent = quoted(name)
         if args is not None and not isinstance(args, Mapping):
             got = _KINDS.get(type(args), "something else")
-            return self._refuse(ctx, f"`arguments` of `{name}` must be an object, got {got}")
+            return self._refuse(ctx, f"`arguments` of {as_sent} must be an object, got {got}")
         if params.get("inputResponses") is not None or params.get("requestState") is not None:
             # The SDK takes answers to questions that nobody asked.
-            return self._refuse(ctx, f"`{name}` came with answers to a question that was not asked")
+            return self._refuse(ctx, f"{as_sent} came with answers to a question never asked")
         try:
             frame, outcome = await self._judge(Call(name, args or {}))
         except Gone as gone:
-            return self._refuse(ctx, f"`{name}` was not run: {self._server_name} {gone}")
+            return self._refuse(ctx, f"{as_sent} was not run: {self._server_name} {gone}")
         except RemitError as error:
             return self._refuse(
-                ctx, f"`{name}` was not run, because it could not be judged: {_sentence(error)}"
+                ctx, f"{as_sent} was not run, because it could not be judged: {_sentence(error)}"
             )
-        line = self._notice.due(frame.projection.mode)
         if isinstance(outcome, Run):
             result = await self._forward(ctx, outcome, params)
         else:
             result = said(outcome.text, outcome.error, outcome.data)
-            if told := (outcome.data or {}).get("mode"):
-                # The answer itself tells which mode holds from here on.
-                self._notice.known(str(told), told=True)
-                line = None
+        line = self._notice.due(frame.projection.mode, frame.space.revision)
+        if isinstance(outcome, Answer) and (mode := (outcome.data or {}).get("mode")):
+            # The answer itself tells which mode holds from here on.
+            self._notice.told(str(mode))
+            line = None
         if line and isinstance(result.get("content"), list):
             result["content"] = [*result["content"], text_block(line)]
         return result_for(ctx.protocol_version, result, self._stamp)
@@ -201,9 +207,8 @@ class Gateway:
     async def _forward(self, ctx: Context, run: Run, params: Mapping[str, Any]) -> dict[str, Any]:
         """Relay a call, once: whatever becomes of it, it is not sent again."""
         name = run.tool.name
-        sent = foreign_free(
-            {"name": name, **{k: params[k] for k in ("arguments", "_meta") if k in params}}
-        )
+        given = {k: params[k] for k in ("arguments", "_meta") if params.get(k) is not None}
+        sent = foreign_free({"name": name, **given})
         progress = ctx.session.report_progress if "progress_token" in (ctx.meta or {}) else None
         link = self.upstream.link
         if link is None:
@@ -248,6 +253,7 @@ class Gateway:
                 self._report_all(error)
                 await anyio.sleep(1)
                 continue
+            self._trouble = ""
             if version != last:
                 last = version
                 await self._tell_news()
@@ -265,8 +271,10 @@ class Gateway:
         await self._news.tell((projection.mode, tools, self.shelf.print))
 
     def _report_all(self, error: RemitError) -> None:
-        for problem in error.problems:
-            self.report(problem)
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            for problem in error.problems:
+                self.report(problem)
 
 
 def _passes_on(frame: Frame, call: Call) -> bool:

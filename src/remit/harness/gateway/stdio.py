@@ -1,65 +1,109 @@
 """Our own end of the client's pipes.
 
 The SDK's transport reads in a thread that nothing can interrupt, so a gateway whose client keeps
-standard input open could not be stopped by a signal. This one waits for readiness instead, which
-also saves a change of threads a message.
+standard input open could not be stopped by a signal. This one waits for readiness instead.
 """
 
 from __future__ import annotations
 
 import os
 import select
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from attrs import define, field
-from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 
-__all__ = ["Lines", "Received", "parsed", "standard_streams"]
+from remit.harness.gateway.messages import Incoming, Outgoing
+
+__all__ = ["standard_streams"]
 
 _CHUNK = 65536
 #: A pipe that is ready takes this much without blocking (POSIX).
 _ATOMIC = select.PIPE_BUF
+#: Bytes that may wait for a client that reads slowly, before who sends has to wait too.
+_BACKLOG = 1 << 20
 #: Seconds for what was answered to reach a client that leaves.
 _FLUSH = 1.0
 
-Received = SessionMessage | Exception
 
+@define(eq=False)
+class _Pipe:
+    """The writing end of a pipe that must never block, nor tear a message when a task ends.
 
-def parsed(line: bytes) -> Received:
-    """Return the message of a line, or what is wrong with it as a value."""
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as wrong:
-        return wrong
+    What the pipe takes at once is written at once; the rest waits for `run`.
+    """
 
+    fd: int
+    _waiting: deque[memoryview] = field(factory=deque, init=False)
+    _size: int = field(default=0, init=False)
+    _more: anyio.Event = field(factory=anyio.Event, init=False)
+    _less: anyio.Event = field(factory=anyio.Event, init=False)
+    _broken: OSError | None = field(default=None, init=False)
 
-@define
-class Lines:
-    """Cuts a stream of bytes into lines, in time linear in what arrives."""
+    async def put(self, data: bytes) -> None:
+        """Take a message; raises `OSError` if nobody reads any more."""
+        if self._broken is not None:
+            raise self._broken
+        rest = memoryview(data)
+        if not self._waiting:
+            rest = self._write(rest)
+        if rest:
+            self._waiting.append(rest)
+            self._size += len(rest)
+            self._more.set()
+        while self._size > _BACKLOG and self._broken is None:
+            self._less = anyio.Event()
+            await self._less.wait()
 
-    _parts: list[bytes] = field(factory=list)
+    async def run(self, on_break: Callable[[], None]) -> None:
+        """Write what waits, until cancelled or broken."""
+        try:
+            while True:
+                while self._waiting:
+                    await anyio.wait_writable(self.fd)
+                    before = self._waiting[0]
+                    rest = self._write(before)
+                    self._size -= len(before) - len(rest)
+                    if rest:
+                        self._waiting[0] = rest
+                    else:
+                        self._waiting.popleft()
+                    self._less.set()
+                self._more = anyio.Event()
+                await self._more.wait()
+        except OSError as error:
+            self._break(error)
+            on_break()
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Take a chunk; return the lines that it completes, without blank ones."""
-        *complete, rest = chunk.split(b"\n")
-        if not complete:
-            self._parts.append(rest)
-            return []
-        complete[0] = b"".join((*self._parts, complete[0]))
-        self._parts = [rest]
-        return [line for line in complete if line.strip()]
+    async def flush(self) -> None:
+        """Wait until nothing waits."""
+        while self._waiting and self._broken is None:
+            self._less = anyio.Event()
+            await self._less.wait()
+
+    def _write(self, rest: memoryview) -> memoryview:
+        try:
+            while rest and select.select((), (self.fd,), (), 0)[1]:
+                rest = rest[os.write(self.fd, rest[:_ATOMIC]) :]
+        except OSError as error:
+            self._break(error)
+            raise
+        return rest
+
+    def _break(self, error: OSError) -> None:
+        self._broken = error
+        self._waiting.clear()
+        self._size = 0
+        self._more.set()
+        self._less.set()
 
 
 @asynccontextmanager
 async def standard_streams(
     on_garbage: Callable[[bytes], None],
-) -> AsyncIterator[
-    tuple[MemoryObjectReceiveStream[Received], MemoryObjectSendStream[SessionMessage]]
-]:
+) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Serve the protocol on standard input and output; what else prints goes to standard error.
 
     The read stream ends when the client closes its end, of either pipe.
@@ -69,75 +113,35 @@ async def standard_streams(
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    to_us, from_client = anyio.create_memory_object_stream[Received](0)
-    to_client, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+    pipe = _Pipe(wire_out)
 
-    async def read() -> None:
-        lines = Lines()
-        async with to_us:
-            while chunk := await _read(wire_in):
-                for line in lines.feed(chunk):
-                    message = parsed(line)
-                    if isinstance(message, Exception):
-                        on_garbage(line)
-                    else:
-                        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                            await to_us.send(message)
-
-    async def write() -> None:
-        async with from_us:
-            async for item in from_us:
-                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                if not await _write(wire_out, text.encode() + b"\n"):
-                    break
-        # Nobody listens any more, so nothing that is still asked can be answered.
-        to_us.close()
-
-    written = anyio.Event()
-
-    async def write_all() -> None:
+    async def put(data: bytes) -> None:
         try:
-            await write()
-        finally:
-            written.set()
+            await pipe.put(data)
+        except OSError:
+            # Nobody listens any more, so nothing that is still asked can be answered.
+            incoming.end()
+            raise
 
+    async def read() -> bytes:
+        try:
+            with suppress(PermissionError):  # a file is always ready, and epoll refuses it
+                await anyio.wait_readable(wire_in)
+            return os.read(wire_in, _CHUNK)
+        except OSError:
+            return b""
+
+    incoming = Incoming(read, on_garbage, anyio.lowlevel.checkpoint)
+    outgoing = Outgoing(put)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read)
-            tasks.start_soon(write_all)
-            yield from_client, to_client
-            to_client.close()
+            tasks.start_soon(pipe.run, incoming.end)
+            yield incoming, outgoing
             with anyio.move_on_after(_FLUSH):
-                await written.wait()
+                await pipe.flush()
             tasks.cancel_scope.cancel()
     finally:
-        for stream in (to_us, from_client, to_client, from_us):
-            stream.close()
         os.dup2(wire_in, 0)
         os.dup2(wire_out, 1)
         os.close(wire_in)
         os.close(wire_out)
-
-
-async def _read(fd: int) -> bytes:
-    """Return what there is to read, nothing at the end."""
-    try:
-        with suppress(PermissionError):  # a file is always ready, and epoll refuses it
-            await anyio.wait_readable(fd)
-        return os.read(fd, _CHUNK)
-    except OSError:
-        return b""
-
-
-async def _write(fd: int, data: bytes) -> bool:
-    """Write without ever blocking the loop; say whether the other side took it."""
-    rest = memoryview(data)
-    try:
-        while rest:
-            if select.select((), (fd,), (), 0)[1]:
-                rest = rest[os.write(fd, rest[:_ATOMIC]) :]
-            else:
-                await anyio.wait_writable(fd)
-    except OSError:
-        return False
-    return True

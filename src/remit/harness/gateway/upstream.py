@@ -135,6 +135,10 @@ class Upstream:
                     self._down(await self._serve(Link(dispatcher, session, server, self.client)))
         except OSError as error:
             self._down(f"could not be started: {error.strerror or error}")
+        except Exception as error:
+            # Nothing that a server does may end the gateway, which would end the conversation.
+            if self._link is not None or not self._settled.is_set():
+                self._down(f"could not be talked to: {escape(repr(error))}")
 
     async def _serve(self, link: Link) -> str:
         """Use a server while it lives; return what ended that."""

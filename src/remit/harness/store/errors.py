@@ -18,6 +18,8 @@ __all__ = ["FAILURES", "StoreConflict", "StoreError", "telling", "told"]
 class StoreError(RemitError):
     """Something of this machine keeps the store from working: a file, a lock, a disk."""
 
+    of_machine = True
+
 
 class StoreConflict(RemitError):
     """What was asked for no longer fits what is there; nothing was changed by asking.

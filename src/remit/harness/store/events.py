@@ -27,9 +27,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "space.made": "a space was made: mode, kind, worktree, dial, remote",
         "mode.set": "a space has a mode: mode, previous, why, answer, revision, approval",
         "dial.set": "a space has a dial: dial, previous",
-        "decision": "a call was judged: verdict, layer, cause, tool, mode, effects, digest, reason",
-        "call.done": "a call that ran has ended: tool, digest, error",
-        "contract": "how a contract stands: contract, outcome, reason",
+        "decision": "a call was judged, before it ran: tool, verdict, layer, cause, effects, "
+        "opaque, reason, mode, revision, dial, projection, approval",
+        "contract": "how a contract stands: contract, mode, outcome, reason",
         "approval.opened": "an operator is asked: kind, digest, revision, shown, expires_at",
         "approval.decided": "an operator decided: state, feedback",
         "approval.used": "an approval was consumed, before what it allowed",

@@ -73,8 +73,8 @@ _COLUMNS = "id, mode, kind, worktree, dial, remote, revision, created"
 _GET = f"SELECT {_COLUMNS} FROM space WHERE id = ?"
 #: What is bound to the mode that it was asked for in, so that no return to the mode revives it.
 _BOUND = (
-    "SELECT id, conversation FROM approval WHERE space = ? AND kind IN ('call', 'plan_exit')"
-    " AND state IN ('pending', 'approved') ORDER BY seq"
+    "SELECT id, conversation, expires_at FROM approval WHERE space = ?"
+    " AND kind IN ('call', 'plan_exit') AND state IN ('pending', 'approved') ORDER BY seq"
 )
 
 
@@ -222,7 +222,7 @@ def flip(
     why: str,
     approval: str | None = None,
 ) -> None:
-    """Record another mode, and that what was asked for in the old one is superseded."""
+    """Record another mode, and that what was asked for in the old one has ended."""
     writer.record(
         "mode.set",
         {
@@ -236,10 +236,14 @@ def flip(
         actor=by,
         space=space.id,
     )
-    for id, conversation in database.rows(_BOUND, (space.id,)):
+    for id, conversation, expires_at in database.rows(_BOUND, (space.id,)):
+        # One whose time was over is expired already, whether or not that was recorded by now.
+        over = expires_at is not None and expires_at <= writer.at
         writer.record(
-            "approval.superseded",
-            {"approval": id, "why": f"the space left {space.mode} mode"},
+            "approval.expired" if over else "approval.superseded",
+            {"approval": id}
+            if over
+            else {"approval": id, "why": f"the space left {space.mode} mode"},
             actor="system",
             space=space.id,
             conversation=conversation,

@@ -98,6 +98,10 @@ for line in sys.stdin:
         send(id=message["id"], result=result)
     if MANNER == "garbage":
         print("{not json}", flush=True)
+    if MANNER == "deaf" and method == "tools/list":
+        os.close(0)
+        note("deaf")
+        break
 
-while MANNER == "stubborn":
+while MANNER in ("stubborn", "deaf"):
     signal.pause()

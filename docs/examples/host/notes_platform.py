@@ -1,0 +1,103 @@
+"""A platform in a hundred lines: spaces in modes, an agent's loop, and an operator.
+
+Run it with a folder for its database: `python notes_platform.py FOLDER`. The model is a script, so
+what it prints is the same each time, but for ids.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from remit import Answer, Call, Engine, Host, Run, Session, Store
+
+HERE = Path(__file__).parent
+
+Model = Iterable[Call]
+"""A real one is given the preamble and the tools, and yields calls."""
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Notes:
+    """The platform's own tools: plain functions, which know nothing of modes."""
+
+    def __init__(self) -> None:
+        self.notes = {"todo": "mend the gate"}
+        self.reports: list[str] = []
+
+    def read_note(self, name: str) -> str:
+        return self.notes.get(name, "there is no such note")
+
+    def write_note(self, name: str, text: str) -> str:
+        self.notes[name] = text
+        return f"`{name}` is written"
+
+    def send_report(self, text: str) -> str:
+        self.reports.append(text)
+        return "the report is sent"
+
+
+class Platform:
+    """Many spaces, one engine, one store."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None] = print) -> None:
+        self.engine = Engine.load([HERE / "report.toml"], [HERE / "notes.toml"])
+        self.store = Store.open(folder / "platform.db", create=now())
+        self.host = Host("notes-platform", protected=(str(self.store.path),))
+        self.tools = Notes()
+        self.say = say
+
+    def open_space(self, space: str, mode: str) -> None:
+        """Give a space its mode. Only an operator, the system or a pipeline can."""
+        profile = self.engine.profile(mode)  # an unknown mode raises, with near misses
+        self.store.spaces.create(space, profile.name, by="operator", now=now())
+
+    def run(self, space: str, conversation: str, model: Model) -> None:
+        """One turn: each step freezes a frame, shows its surface, and judges one call by it."""
+        session = Session(self.engine, self.store, space, conversation, self.host)
+        session.set_catalog(self.engine.operators)
+        for call in model:
+            frame = session.frame()
+            shown = [t.name for t in frame.projection.tools]
+            self.say(f"{space} [{frame.space.mode}] {call.tool} of {', '.join(shown)}")
+            outcome = session.call(frame, call)
+            match outcome:
+                case Run(tool):  # judged and recorded: now it may run, once
+                    self.say(f"  {getattr(self.tools, tool.name)(**call.args)}")
+                case Answer(text):  # refused, asked for, or served by remit itself
+                    self.say(f"  {text}")
+
+    def approve_all(self) -> None:
+        """What an operator does, in a console of the platform's."""
+        for approval in self.store.approvals.list(now=now()):
+            if approval.state == "pending":
+                self.say(f"operator approves {approval.shown!r}")
+                self.store.approvals.decide(approval.id, True, by="operator:ada", now=now())
+
+
+def main(folder: Path) -> None:
+    platform = Platform(folder)
+    platform.open_space("reading", "report")
+    platform.open_space("writing", "chat")
+    write = Call("write_note", {"name": "todo", "text": "the gate is mended"})
+
+    platform.run("reading", "c1", [Call("read_note", {"name": "todo"}), write])
+    platform.run("reading", "c1", [Call("send_report", {"text": "one note, about the gate"})])
+    platform.run("writing", "c2", [write])
+    platform.approve_all()
+    platform.run("writing", "c2", [write])
+
+    print(
+        platform.engine.project(
+            platform.engine.profile("report"),
+            platform.engine.with_natives(platform.engine.operators),
+            platform.host,
+        ).preamble
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

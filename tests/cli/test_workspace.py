@@ -1,0 +1,315 @@
+from pathlib import Path
+
+import pytest
+
+from remit.harness.store import ApprovalKind, Store
+from remit.policy.vocabulary import Dial
+from tests.cli.conftest import Remit
+from tests.cli.world import asked, planned
+
+Made = dict[str, str]
+
+
+class TestInit:
+    def test_idempotent(self, remit: Remit) -> None:
+        """A second `init` leaves everything as it was."""
+        first = remit("init", "--json").json
+        token = Path(first["operator_token_file"]).read_bytes()
+
+        assert remit("init", "--json").json == first
+        assert Path(first["operator_token_file"]).read_bytes() == token
+        assert Path(first["operator_token_file"]).stat().st_mode & 0o777 == 0o600
+
+    def test_elsewhere(self, remit: Remit, tmp_path: Path) -> None:
+        """`--db` names another database, and the token lies beside it."""
+        made = remit("init", "--db", tmp_path / "w.db", "--json").json
+
+        assert made["db"] == str(tmp_path / "w.db")
+        assert Path(made["operator_token_file"]).parent == tmp_path
+
+
+class TestSpaces:
+    def test_default(self, remit: Remit, workspace: Made) -> None:
+        """A space without a mode is in the one that restricts nothing."""
+        made = remit("space", "create", "desk", "--json").json
+
+        assert (made["mode"], made["kind"], made["dial"]) == ("chat", "normal", "ask")
+        assert (made["worktree"], made["revision"]) == (None, 1)
+
+    def test_pull_request(self, remit: Remit, workspace: Made) -> None:
+        """S003-11: a pull-request space starts in review and takes no other mode."""
+        made = remit("space", "create", "pr", "--kind", "pull-request", "--json").json
+        other = remit("space", "create", "b", "--kind", "pull-request", "--mode", "plan")
+
+        assert made["mode"] == "review"
+        assert other.code == 2
+        assert "starts in `review`" in other.err
+        assert [s["id"] for s in remit("space", "list", "--json").json] == ["pr"]
+
+    def test_set(self, remit: Remit, workspace: Made) -> None:
+        """A switch answers what became of it, and the history says who and why."""
+        remit("space", "create", "desk")
+
+        first = remit("space", "set", "desk", "plan", "--why", "a big change", "--json").json
+        again = remit("space", "set", "desk", "plan", "--json").json
+        history = remit("space", "history", "desk", "--json").json
+
+        assert (first["answer"], first["revision"]) == ("committed", 2)
+        assert (again["answer"], again["revision"]) == ("noop", 2)
+        assert [(c["value"], c["by"], c["why"]) for c in history] == [
+            ("chat", "operator", ""),
+            ("plan", "operator", "a big change"),
+        ]
+
+    def test_alias(self, remit: Remit, workspace: Made) -> None:
+        """An old name sets the mode that it stands for."""
+        remit("space", "create", "desk", "--mode", "plan")
+
+        assert remit("space", "set", "desk", "agent", "--json").json["mode"] == "chat"
+
+    @pytest.mark.parametrize("mode", ["review", "read-only"])
+    def test_not_selectable(self, remit: Remit, workspace: Made, mode: str) -> None:
+        """S003-21: what is not selectable is not to be chosen, when made or later."""
+        made = remit("space", "create", "desk", "--mode", mode)
+        remit("space", "create", "desk")
+        changed = remit("space", "set", "desk", mode)
+
+        assert (made.code, changed.code) == (2, 2)
+        assert "`orchestrate`" in changed.err
+        assert remit("space", "show", "desk", "--json").json["mode"] == "chat"
+
+    @pytest.mark.parametrize(
+        ("command", "told"),
+        [
+            (("set", "desk", "pln"), "`plan`"),
+            (("set", "deks", "plan"), "`desk`"),
+            (("show", "deks"), "`desk`"),
+            (("history", "deks"), "`desk`"),
+            (("dial", "deks", "auto"), "`desk`"),
+            (("create", "desk"), "already"),
+            (("create", "new", "--mode", "pln"), "`plan`"),
+            (("create", "new", "--worktree", "/nowhere"), "`/nowhere`"),
+            (("create", "a b"), "`a b`"),
+            (("dial", "desk", "atuo"), "`auto`"),
+        ],
+    )
+    def test_wrong(
+        self, remit: Remit, workspace: Made, command: tuple[str, ...], told: str
+    ) -> None:
+        """A wrong name is 2 with near misses, and changes nothing."""
+        remit("space", "create", "desk")
+        before = remit("log", "--json").out
+
+        said = remit("space", *command)
+
+        assert (said.code, said.out) == (2, "")
+        assert told in said.err
+        assert remit("log", "--json").out == before
+
+
+class TestOperator:
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("space", "create", "new"),
+            ("space", "set", "desk", "plan"),
+            ("space", "dial", "desk", "auto"),
+            ("approvals", "approve", "{call}"),
+            ("approvals", "reject", "{call}"),
+        ],
+    )
+    @pytest.mark.parametrize("token", [None, "0" * 64])
+    def test_needed(
+        self,
+        remit: Remit,
+        workspace: Made,
+        monkeypatch: pytest.MonkeyPatch,
+        command: tuple[str, ...],
+        token: str | None,
+    ) -> None:
+        """What changes or decides needs the operator's token; without it, 2 and what to do."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            call = asked(store, "desk", ApprovalKind.CALL)
+        before = remit("log", "--json").out
+        if token:
+            monkeypatch.setenv("REMIT_OPERATOR", token)
+        else:
+            monkeypatch.delenv("REMIT_OPERATOR")
+
+        said = remit(*(call if part == "{call}" else part for part in command))
+
+        assert (said.code, said.out) == (2, "")
+        assert "operator" in said.err
+        assert "hint:" in said.err
+        assert remit("log", "--json").out == before
+
+    def test_reading(self, remit: Remit, workspace: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Looking needs no token."""
+        remit("space", "create", "desk")
+        monkeypatch.delenv("REMIT_OPERATOR")
+
+        for command in (("space", "list"), ("space", "show", "desk"), ("log",), ("log", "verify")):
+            assert remit(*command).code == 0
+
+
+class TestApprovals:
+    def test_newest_first(self, remit: Remit, workspace: Made) -> None:
+        """The newest comes first, each with all that is approved."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            ids = [asked(store, "desk", ApprovalKind.CALL, shown) for shown in ("one", "two")]
+
+        listed = remit("approvals", "list", "--json").json
+
+        assert [(a["id"], a["shown"]) for a in listed] == [(ids[1], "two"), (ids[0], "one")]
+
+    def test_escaped(self, remit: Remit, workspace: Made) -> None:
+        """What a model wrote cannot draw on the operator's terminal."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            asked(store, "desk", ApprovalKind.CALL, "rm \x1b[2K\u202eecho")
+
+        said = remit("approvals", "list").out
+
+        assert "\x1b" not in said
+        assert "\u202e" not in said
+        assert "\\x1b[2K\\u202eecho" in said
+
+    def test_decided(self, remit: Remit, workspace: Made) -> None:
+        """The same decision again is no error, the opposite is told what holds."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            call = asked(store, "desk", ApprovalKind.CALL)
+
+        assert remit("approvals", "approve", call, "--json").json["state"] == "approved"
+        assert remit("approvals", "approve", call).code == 0
+        opposite = remit("approvals", "reject", call)
+        assert opposite.code == 2
+        assert "was approved" in opposite.err
+
+    def test_dial(self, remit: Remit, workspace: Made) -> None:
+        """An approval may set the dial; without the option it stays."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            one, two = (asked(store, "desk", ApprovalKind.CALL, s) for s in ("one", "two"))
+
+        remit("approvals", "approve", one)
+        assert remit("space", "show", "desk", "--json").json["dial"] == Dial.ASK
+        remit("approvals", "approve", two, "--dial", "auto")
+        assert remit("space", "show", "desk", "--json").json["dial"] == Dial.AUTO
+
+    def test_answer(self, remit: Remit, workspace: Made) -> None:
+        """A question is answered in words, which are kept for whoever asked."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            question = asked(store, "desk", ApprovalKind.QUESTION, "north or south?")
+
+        said = remit("approvals", "approve", question, "--answer", "north")
+
+        assert said.code == 0
+        assert "north" in said.out
+        events = remit("log", "--json").json
+        assert events[-1]["body"]["feedback"] == "north"
+
+    def test_answer_to_a_call(self, remit: Remit, workspace: Made) -> None:
+        """A call is approved or not: words for it are a mistake, and approve nothing."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            call = asked(store, "desk", ApprovalKind.CALL)
+
+        said = remit("approvals", "approve", call, "--answer", "north")
+
+        assert said.code == 2
+        assert remit("approvals", "list", "--json").json[0]["state"] == "pending"
+
+    def test_unknown(self, remit: Remit, workspace: Made) -> None:
+        """An unknown id is 2."""
+        assert remit("approvals", "approve", "a1").code == 2
+
+
+class TestPlans:
+    def test_shown(self, remit: Remit, workspace: Made) -> None:
+        """A plan is shown as Markdown for people."""
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            plan = planned(store, "desk")
+
+        assert remit("plans", "list", "--json").json[0]["id"] == plan
+        assert remit("plans", "show", plan).out.startswith("# See land\n")
+        assert remit("plans", "show", "p1").code == 2
+
+
+class TestLog:
+    def test_space(self, remit: Remit, workspace: Made) -> None:
+        """The log of one space has its records alone; an unknown space is 2."""
+        for space in ("a", "b"):
+            remit("space", "create", space)
+
+        assert {e["space"] for e in remit("log", "--space", "a", "--json").json} == {"a"}
+        assert remit("log", "--space", "c").code == 2
+
+    def test_people(self, remit: Remit, workspace: Made) -> None:
+        """For people a record is a line."""
+        remit("space", "create", "desk")
+
+        lines = remit("log").out.splitlines()
+
+        assert len(lines) == len(remit("log", "--json").json)
+        assert "space.made" in lines[-1]
+
+    def test_verify(self, remit: Remit, workspace: Made) -> None:
+        """A whole log is 0; one that ends before its anchor is 1 and says what is missing."""
+        remit("space", "create", "desk")
+        assert remit("log", "verify").code == 0
+        copy = Path(workspace["db"]).read_bytes()
+        remit("space", "create", "other")
+        for path in Path(workspace["db"]).parent.glob("remit.db-*"):
+            path.unlink()
+        Path(workspace["db"]).write_bytes(copy)
+
+        said = remit("log", "verify", "--json")
+
+        assert (said.code, said.json["ok"]) == (1, False)
+        assert said.json["problem"]["code"] == "log-cut"
+
+    def test_rebuild(self, remit: Remit, workspace: Made) -> None:
+        """The tables are what the log folds into."""
+        remit("space", "create", "desk")
+
+        assert remit("log", "rebuild", "--check", "--json").json["equal"] is True
+        assert remit("log", "rebuild").code == 2
+
+
+class TestDoctor:
+    def test_nothing_yet(self, remit: Remit) -> None:
+        """A machine without a workspace is fine, and is told how to make one."""
+        said = remit("doctor", "--json")
+        found = {f["part"]: f for f in said.json}
+
+        assert said.code == 0
+        assert found["database"]["state"] == "warning"
+        assert "remit init" in found["database"]["todo"]
+
+    def test_failed(self, remit: Remit, workspace: Made) -> None:
+        """A broken part is 1, with what to do."""
+        Path(workspace["db"]).write_text("no database")
+
+        said = remit("doctor", "--json")
+        found = {f["part"]: f for f in said.json}
+
+        assert said.code == 1
+        assert found["database"]["state"] == "failed"
+        assert found["database"]["todo"]
+
+    def test_vanished_mode(self, remit: Remit, workspace: Made) -> None:
+        """A space whose mode no longer resolves is told of."""
+        modes = Path(workspace["config"]) / "modes"
+        (modes / "docs.toml").write_text('name = "docs"\n')
+        remit("space", "create", "desk", "--mode", "docs")
+        (modes / "docs.toml").unlink()
+
+        said = remit("doctor", "--json")
+
+        assert said.code == 1
+        assert any("docs" in f["found"] for f in said.json if f["part"] == "spaces")
