@@ -86,7 +86,7 @@ class Ground:
         return tuple(dict.fromkeys((spelled, self.links.get(spelled, spelled))))
 
     def normal(self, path: str) -> str:
-        """Return a path without ``.``, ``..`` and doubled separators, as this system compares it."""
+        """Return a path without ``.``, ``..`` and doubled ``/``, as this system compares it."""
         if self.windows:
             path = path.replace("\\", "/").casefold()
             if path[1:3] == ":/":

@@ -30,10 +30,47 @@ _READS = frozenset(
 _SESSION = frozenset({"Set", "Use", "Transaction", "Commit", "Rollback"})
 #: Functions that leave the database.
 _ACTS = frozenset(
-    ["load_extension", "pg_read_file", "pg_read_binary_file", "pg_ls_dir", "lo_import", "lo_export", "dblink", "dblink_exec", "load_file", "sys_exec", "sys_eval", "xp_cmdshell", "writefile", "readfile", "edit", "pg_terminate_backend", "pg_cancel_backend", "pg_reload_conf", "setval", "nextval", "set_config", "query_to_xml", "copy_to"]
+    [
+        "load_extension",
+        "pg_read_file",
+        "pg_read_binary_file",
+        "pg_ls_dir",
+        "lo_import",
+        "lo_export",
+        "dblink",
+        "dblink_exec",
+        "load_file",
+        "sys_exec",
+        "sys_eval",
+        "xp_cmdshell",
+        "writefile",
+        "readfile",
+        "edit",
+        "pg_terminate_backend",
+        "pg_cancel_backend",
+        "pg_reload_conf",
+        "setval",
+        "nextval",
+        "set_config",
+        "query_to_xml",
+        "copy_to",
+    ]
 )
 _PRAGMA_READS = frozenset(
-    ["table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list", "database_list", "integrity_check", "quick_check", "compile_options", "function_list", "table_list", "collation_list"]
+    [
+        "table_info",
+        "table_xinfo",
+        "index_list",
+        "index_info",
+        "foreign_key_list",
+        "database_list",
+        "integrity_check",
+        "quick_check",
+        "compile_options",
+        "function_list",
+        "table_list",
+        "collation_list",
+    ]
 )
 
 

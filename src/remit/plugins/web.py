@@ -70,9 +70,9 @@ def request(note: Note, method: str, url: str, body: str | None = None) -> None:
         path = "/"
     if method in _READS:
         return
-    if path.rstrip("/").endswith("graphql") and method == "POST" and body is not None:
-        if _QUERY.match(body) and "mutation" not in body:
-            return
+    graphql = path.rstrip("/").endswith("graphql") and method == "POST" and body is not None
+    if graphql and body is not None and _QUERY.match(body) and "mutation" not in body:
+        return
     for rule in _rules():
         if method in rule.methods and rule.host.fullmatch(bare) and rule.path.fullmatch(path):
             for effect in rule.effects:

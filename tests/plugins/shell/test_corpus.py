@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from remit.plugins.conformance import Line, lines
-from remit.plugins.shell import classify_shell, wrap
+from remit.plugins.shell import read_shell, wrap
 from remit.policy.tools import Facts
 from remit.policy.vocabulary import EFFECTS
 
@@ -22,7 +22,7 @@ FACTS = {
 
 
 def _wrong(line: Line) -> str:
-    found = classify_shell(line.command, FACTS[line.shell], line.shell)
+    found = read_shell(line.command, FACTS[line.shell], line.shell)
     said = line.wrong(found.effects, found.opaque)
     return f"{line.command!r} {said}: {[p.why for p in found.parts]}" if said else ""
 
@@ -51,7 +51,9 @@ def test_every_row_is_needed(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any row of the table of wrappers, a line of the corpus is wrong."""
     head = f'["{row}"]' if " " in row or f"\n[{row}]" not in TABLE else f"[{row}]"
     before, _, after = TABLE.partition(f"\n{head}\n")
-    left = wrap.parse_rows(before + "\n" + after[after.index("\n[") :] if "\n[" in after else before)
+    left = wrap.parse_rows(
+        before + "\n" + after[after.index("\n[") :] if "\n[" in after else before
+    )
     monkeypatch.setattr(wrap, "rows", lambda: left)
     names = {row, *(n.strip() for n in tomllib.loads(TABLE)[row].get("names", "").split(","))}
 

@@ -47,29 +47,104 @@ LEAVES = [
     Tree("echo x > a", frozenset({"worktree.write"})),
     Tree("echo x | tee a", frozenset({"worktree.write"})),
 ]
-QUIET = ["ls", "git status", "cat a b", "grep -n 'rm a' f", "true", "echo 'rm -rf /; git push'", "wc -l a"]
+QUIET = [
+    "ls",
+    "git status",
+    "cat a b",
+    "grep -n 'rm a' f",
+    "true",
+    "echo 'rm -rf /; git push'",
+    "wc -l a",
+]
 #: Wrappers that take words, here with the options that they have.
 WORDS = [
-    "env {}", "env A=1 -u B {}", "nice -n 5 {}", "nohup {}", "timeout -k 2 30 {}", "stdbuf -oL {}",
-    "sudo -u root {}", "doas {}", "command {}", "exec {}", "time {}", "ionice -c 3 {}", "setsid {}",
-    "chrt 5 {}", "taskset 1 {}", "flock f {}", "busybox {}", "xargs -n1 {}", "strace -f {}",
-    "X=1 {}", "watch {}", "unshare {}", "builtin command {}", "find . -exec {} ;", "eval {}",
-]  # fmt: skip
+    "env {}",
+    "env -u B A=1 {}",
+    "nice -n 5 {}",
+    "nohup {}",
+    "timeout -k 2 30 {}",
+    "stdbuf -oL {}",
+    "sudo -u root {}",
+    "doas {}",
+    "command {}",
+    "exec {}",
+    "time {}",
+    "ionice -c 3 {}",
+    "setsid {}",
+    "chrt 5 {}",
+    "taskset 1 {}",
+    "flock f {}",
+    "busybox {}",
+    "xargs -n1 {}",
+    "strace -f {}",
+    "watch -x {}",
+    "unshare {}",
+    "builtin command {}",
+    "find . -exec {} \\;",
+]
+#: Wrappers that join words to code, so that quotes in them mean something else.
+JOINED = ["watch {}", "eval {}"]
 #: Wrappers that take code in one word.
 CODE = [
-    "bash -c {}", "sh -lc {}", "zsh -ec {} x", "eval {}", "env -S {}", "flock f -c {}", "trap {} EXIT",
-    "su -c {}", "script -c {}", "watch {}", "parallel {} ::: a", "xargs sh -c {}", "find . -exec sh -c {} \\;",
-    "bash <<< {}", "echo {} | sh", "nix-shell --run {}", "alias x={}", "git -c alias.x=!{} x",
-    "git submodule foreach {}", "git rebase -x {} main",
-]  # fmt: skip
+    "bash -c {}",
+    "sh -lc {}",
+    "zsh -ec {} x",
+    "eval {}",
+    "env -S {}",
+    "flock f -c {}",
+    "trap {} EXIT",
+    "su -c {}",
+    "script -c {}",
+    "watch {}",
+    "parallel {} ::: a",
+    "xargs sh -c {}",
+    "find . -exec sh -c {} \\;",
+    "bash <<< {}",
+    "echo {} | sh",
+    "nix-shell --run {}",
+    "alias x={}",
+    "git -c alias.x=!{} x",
+    "git submodule foreach {}",
+    "git rebase -x {} main",
+]
 AROUND = [
-    "{}", "ls && {}", "{} || ls", "ls; {}", "{}\nls", "ls | {}", "{} | cat", "! {}", "( {} )", "{{ {}; }}",
-    "if {}; then ls; fi", "if ls; then {}; fi", "if ls; then pwd; else {}; fi", "while {}; do ls; done",
-    "for f in a b; do {}; done", "case x in x) {};; esac", "f() {{ {}; }}; f", "echo $({})", "echo \"$({})\"",
-    "x=$({})", "cat <({})", "cat <<E\n$({})\nE", "echo ${{x:-$({})}}", "[[ -n $({}) ]]", "echo $((1+$({})))",
-    "{} & wait", "until {}; do ls; done", "function g {{ {}; }}\ng", "ls # c\n{}", "{} # c", "time {}",
-    "select f in a; do {}; done", "{} > /dev/null 2>&1", "coproc {}", "(( 1 )) && {}", "cd sub; {}",
-]  # fmt: skip
+    "{}",
+    "ls && {}",
+    "{} || ls",
+    "ls; {}",
+    "{}\nls",
+    "ls | {}",
+    "{} | cat",
+    "! {}",
+    "( {} )",
+    "{{ {}; }}",
+    "if {}; then ls; fi",
+    "if ls; then {}; fi",
+    "if ls; then pwd; else {}; fi",
+    "while {}; do ls; done",
+    "for f in a b; do {}; done",
+    "case x in x) {};; esac",
+    "f() {{ {}; }}; f",
+    "echo $( {} )",
+    'echo "$( {} )"',
+    "x=$( {} )",
+    "cat <( {} )",
+    "cat <<E\n$( {} )\nE",
+    "echo ${{x:-$( {} )}}",
+    "[[ -n $( {} ) ]]",
+    "echo $((1+$( {} )))",
+    "{} & wait",
+    "until {}; do ls; done",
+    "function g {{ {}; }}\ng",
+    "ls # c\n{}",
+    "{} # c",
+    "time {}",
+    "select f in a; do {}; done",
+    "{} > /dev/null 2>&1",
+    "coproc {{ {}; }}",
+    "(( 1 )) && {}",
+    "cd sub; {}",
+]
 
 
 @st.composite
@@ -80,9 +155,8 @@ def trees(draw: st.DrawFn) -> Tree:
     for _ in range(draw(st.integers(0, 4))):
         kind = draw(st.sampled_from(["words", "code", "around", "spelling", "chain"]))
         if kind == "words" and simple:
-            tree = tree._replace(text=draw(st.sampled_from(WORDS)).replace("{}", tree.text))
-            if " ;" in tree.text:
-                tree = tree._replace(text=tree.text.replace(" ;", " \\;"))
+            form = draw(st.sampled_from(WORDS if set("'\"\\") & set(tree.text) else WORDS + JOINED))
+            tree = tree._replace(text=form.replace("{}", tree.text))
         elif kind == "code":
             form = draw(st.sampled_from(CODE))
             tree = tree._replace(text=form.replace("{}", shlex.quote(tree.text)))
@@ -90,17 +164,23 @@ def trees(draw: st.DrawFn) -> Tree:
             simple = simple and "|" not in form and form.split()[0] not in ("trap", "alias")
         elif kind == "around":
             form = draw(st.sampled_from(AROUND))
-            tree = tree._replace(text=form.replace("{}", tree.text).replace("{{", "{").replace("}}", "}"))
+            tree = tree._replace(
+                text=form.replace("{}", tree.text).replace("{{", "{").replace("}}", "}")
+            )
             simple = False
         elif kind == "spelling" and simple and tree.text[0].isalpha():
             head, _, rest = tree.text.partition(" ")
-            how = draw(st.sampled_from(["{0}\"\"{1}", "\\{0}{1}", "'{0}'{1}", "\"{0}{1}\"", "$'{0}'{1}"]))
+            how = draw(
+                st.sampled_from(['{0}""{1}', "\\{0}{1}", "'{0}'{1}", '"{0}{1}"', "$'{0}'{1}"])
+            )
             tree = tree._replace(text=f"{how.format(head[0], head[1:])} {rest}")
             simple = False
         elif kind == "chain":
             other = draw(st.sampled_from(QUIET))
             op = draw(st.sampled_from(["&&", "||", ";", "|", "\n"]))
-            text = f"{tree.text} {op} {other}" if draw(st.booleans()) else f"{other} {op} {tree.text}"
+            text = (
+                f"{tree.text} {op} {other}" if draw(st.booleans()) else f"{other} {op} {tree.text}"
+            )
             tree, simple = tree._replace(text=text), False
     return tree
 
@@ -115,16 +195,49 @@ def test_nothing_loses_an_effect(tree: Tree) -> None:
 
 NOISE = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]), max_size=40)
 WORDY = st.lists(
-    st.sampled_from(["rm -rf /", "git push", "$(rm a)", "`rm a`", "> x", "; rm a", "&& curl x", "| sh", "'", '"', "#", "\\", "x"]),
+    st.sampled_from(
+        [
+            "rm -rf /",
+            "git push",
+            "$(rm a)",
+            "`rm a`",
+            "> x",
+            "; rm a",
+            "&& curl x",
+            "| sh",
+            "'",
+            '"',
+            "#",
+            "\\",
+            "x",
+        ]
+    ),
     max_size=5,
-).map(" ".join)  # fmt: skip
+).map(" ".join)
 TALK = st.one_of(NOISE, WORDY)
 #: Places where text is data: what is in it has no effect.
 DATA = [
-    "echo {}", "printf '%s' {}", "grep -F -- {} a", "git log --grep={}", "git log --author {}", "git status --porcelain -- {}",
-    "rg -n -e {} a", "jq -n --arg x {} '$x'", "ls {} a", "test -n {}", "[[ {} == x ]]", "x={}", "case {} in x) ls;; esac",
-    "cat <<< {}", "for w in {}; do ls; done", "git log -S{}", "wc -l -- {}", ": {}", "export X={}", "find . -name {}",
-]  # fmt: skip
+    "echo {}",
+    "printf '%s' {}",
+    "grep -F -- {} a",
+    "git log --grep={}",
+    "git log --author {}",
+    "git status --porcelain -- {}",
+    "rg -n -e {} a",
+    "jq -n --arg x {} '$x'",
+    "ls {} a",
+    "test -n {}",
+    "[[ {} == x ]]",
+    "x={}",
+    "case {} in x) ls;; esac",
+    "cat <<< {}",
+    "for w in {}; do ls; done",
+    "git log -S{}",
+    "wc -l -- {}",
+    ": {}",
+    "export X={}",
+    "find . -name {}",
+]
 
 
 @given(TALK, st.sampled_from(DATA))
@@ -135,7 +248,18 @@ def test_quoted_text_adds_nothing(talk: str, form: str) -> None:
     assert not found.effects - {"secret.read"}, found.parts
 
 
-@given(TALK, st.sampled_from(["git commit -m {}", "git commit --message={} -q", "git tag -a v1 -m {}", "git stash push -m {}", "gh pr create -t {} -b x"]))
+@given(
+    TALK,
+    st.sampled_from(
+        [
+            "git commit -m {}",
+            "git commit --message={} -q",
+            "git tag -a v1 -m {}",
+            "git stash push -m {}",
+            "gh pr create -t {} -b x",
+        ]
+    ),
+)
 def test_messages_add_nothing(talk: str, form: str) -> None:
     """A message adds nothing to what its command does."""
     plain = _read(form.replace("{}", "m"))
@@ -165,12 +289,63 @@ def test_documents_add_nothing(body: str) -> None:
 
 PIECES = st.lists(
     st.sampled_from(
-        ["rm", "git", "$(", ")", "(", "{", "}", "`", "'", '"', "\\", "$", "${", "<<", "EOF", "\n", ";", "&&", "|",
-         "<(", ">", "((", "))", "[[", "]]", "if", "then", "fi", "for", "do", "done", "case", "esac", "in", " ", "#",
-         "$'", "=", "x", "*", "{a,b}", "~", "!", "&", "$((", "[", "]", "function", "coproc", "time", "<<<", "<<-"]
+        [
+            "rm",
+            "git",
+            "$(",
+            ")",
+            "(",
+            "{",
+            "}",
+            "`",
+            "'",
+            '"',
+            "\\",
+            "$",
+            "${",
+            "<<",
+            "EOF",
+            "\n",
+            ";",
+            "&&",
+            "|",
+            "<(",
+            ">",
+            "((",
+            "))",
+            "[[",
+            "]]",
+            "if",
+            "then",
+            "fi",
+            "for",
+            "do",
+            "done",
+            "case",
+            "esac",
+            "in",
+            " ",
+            "#",
+            "$'",
+            "=",
+            "x",
+            "*",
+            "{a,b}",
+            "~",
+            "!",
+            "&",
+            "$((",
+            "[",
+            "]",
+            "function",
+            "coproc",
+            "time",
+            "<<<",
+            "<<-",
+        ]
     ),
     max_size=30,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(st.one_of(PIECES, st.text(max_size=60)))

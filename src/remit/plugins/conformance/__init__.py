@@ -66,9 +66,7 @@ def lines() -> Iterator[Line]:
                 yield _line(file.name, group["of"], command, said, group["why"], table)
 
 
-def _line(
-    file: str, group: str, command: str, said: str, why: str, table: dict[str, Any]
-) -> Line:
+def _line(file: str, group: str, command: str, said: str, why: str, table: dict[str, Any]) -> Line:
     words = frozenset(said.split())
     unknown = words - EFFECTS.keys() - {"opaque"}
     if unknown:
@@ -93,10 +91,21 @@ def _wrapped(file: str, table: dict[str, Any]) -> Iterator[Line]:
                     if wrapper.get("hides"):
                         said = "process.spawn opaque"
                     line = _line(
-                        file, group, _filled(form, inner), f"{said} {adds.strip('*')}", wrapper["why"], table
+                        file,
+                        group,
+                        _filled(form, inner),
+                        f"{said} {adds.strip('*')}",
+                        wrapper["why"],
+                        table,
                     )
                     yield Line(
-                        line.file, group, line.command, line.effects, line.opaque, line.why, open=adds == "*"
+                        line.file,
+                        group,
+                        line.command,
+                        line.effects,
+                        line.opaque,
+                        line.why,
+                        open=adds == "*",
                     )
                 if not adds:
                     for inner in table["harmless"]:

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from remit.plugins.shell.reading import Part, Reading
+from collections import OrderedDict
+
+from remit.plugins.shell.powershell import powershell
+from remit.plugins.shell.reading import Note, Part, Reading
+from remit.plugins.shell.syntax import SyntaxTrouble
+from remit.plugins.shell.walk import Walk
 from remit.policy.tools import Facts
 
-__all__ = ["LENGTH", "Part", "Reading", "classify_shell"]
+__all__ = ["LENGTH", "Part", "Reading", "classify_shell", "read_shell"]
 
 #: The longest command that is read, in characters.
 LENGTH = 200_000
+#: How many answers are kept; agents say the same commands again and again.
+KEPT = 512
+
+_kept: OrderedDict[tuple[str, str], tuple[Facts, Reading]] = OrderedDict()
 
 
 def classify_shell(command: str, facts: Facts, shell: str = "bash") -> Reading:
     """Return what a command would do in a shell (`bash` or `powershell`); it never raises.
 
     A command that cannot be read in full has an opaque part that says why, besides the parts that
-    could be read.
+    could be read. Answers to the same command under equal facts are kept.
     """
-    from remit.plugins.shell.powershell import powershell
-    from remit.plugins.shell.reading import Note
-    from remit.plugins.shell.syntax import SyntaxTrouble
-    from remit.plugins.shell.walk import Walk
+    key = (command, shell)
+    found = _kept.get(key)
+    if found is not None and (found[0] is facts or found[0] == facts):
+        return found[1]
+    reading = read_shell(command, facts, shell)
+    if len(command) < 10_000:
+        _kept[key] = (facts, reading)
+        if len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return reading
 
+
+def read_shell(command: str, facts: Facts, shell: str = "bash") -> Reading:
+    """Read a command anew; see `classify_shell`."""
     if len(command) > LENGTH:
         note = Note(f"{command[:60]}...")
         note.unread("sh", f"it is longer than {LENGTH} characters")
@@ -33,24 +51,20 @@ def classify_shell(command: str, facts: Facts, shell: str = "bash") -> Reading:
         else:
             walk.whole(command)
     except SyntaxTrouble as trouble:
-        note = Note(command[:200])
-        note.unread("sh", f"it could not be read: {trouble}")
-        walk.parts.append(note.part)
-    except (
-        RecursionError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ) as error:
+        _unread(walk, command, str(trouble))
+    except Exception as error:
         # INVARIANT: a fault of ours is an opaque answer, never a crash and never harmless.
-        note = Note(command[:200])
-        note.unread("sh", f"it could not be read: {type(error).__name__}")
-        walk.parts.append(note.part)
+        _unread(walk, command, type(error).__name__)
     return Reading(
         command,
         tuple(walk.parts),
-        frozenset(walk.ground.wants),
+        frozenset(walk.wanted),
         frozenset(walk.repos),
         frozenset(walk.globs),
     )
+
+
+def _unread(walk: Walk, command: str, why: str) -> None:
+    note = Note(command[:200])
+    note.unread("sh", f"it could not be read: {why}")
+    walk.parts.append(note.part)

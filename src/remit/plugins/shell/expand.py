@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from remit.plugins.shell.syntax import (
@@ -79,7 +80,7 @@ def expand(value: Value, run: Runner) -> list[Text]:
     if isinstance(value, str):
         return [value]
     pieces = value.pieces
-    if any(type(p) is Mark and p.text == "{" for p in pieces):  # type: ignore[union-attr]
+    if any(type(p) is Mark and p.text == "{" for p in pieces):
         found = alternatives(pieces)
         if found is None:
             evaluate(value, run)
@@ -114,8 +115,6 @@ def _split(pieces: Sequence[Piece], raw: str, run: Runner, splits: bool = True) 
         if sort is Lit:
             part = piece.text  # type: ignore[union-attr]
             quoted = quoted or piece.quoted  # type: ignore[union-attr]
-            if globbed and piece.quoted:  # type: ignore[union-attr]
-                part = part  # a quoted star within a pattern stays in the pattern's text
         elif sort is Mark:
             part = piece.text  # type: ignore[union-attr]
         elif sort is Glob:
@@ -291,20 +290,15 @@ def alternatives(pieces: Sequence[Piece]) -> list[Sequence[Piece]] | None:
             return [(*head, *r) for r in rest]
     else:
         cuts.append(end)
-        middles = [pieces[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        middles = [pieces[a + 1 : b] for a, b in pairwise(cuts)]
     assert end is not None
     out: list[Sequence[Piece]] = []
     for middle in middles:
-        found = alternatives((*pieces[:start], *_settled(middle), *pieces[end + 1 :]))
+        found = alternatives((*pieces[:start], *middle, *pieces[end + 1 :]))
         if found is None or len(out) + len(found) > MANY:
             return None
         out += found
     return out
-
-
-def _settled(pieces: Sequence[Piece]) -> list[Piece]:
-    """Keep a comma of an inner level from being read as one of an outer level again."""
-    return list(pieces)
 
 
 def _range(text: str) -> list[str] | None:

@@ -26,9 +26,9 @@ _HOSTED = frozenset(
 
 def judge(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """Note what a program does with these words."""
-    if args and args[-1] in entry.info and all(shown(a)[:1] != "-" for a in args[:-1]):
-        if len(args) == 1 or (entry.sub and len(args) <= 4):
-            return
+    asks = args and args[-1] in entry.info and all(shown(a)[:1] != "-" for a in args[:-1])
+    if asks and (len(args) == 1 or (entry.sub and len(args) <= 4)):
+        return
     if entry.reader:
         READERS[entry.reader](walk, note, entry, args)
     else:
@@ -137,7 +137,22 @@ def _assigned(roles: Sequence[str], operands: Sequence[Text]) -> list[tuple[str,
     return out
 
 
-_COUNTS = frozenset(["date", "nproc", "wc", "id", "whoami", "hostname", "uname", "tty", "arch", "getconf", "expr", "seq"])
+_COUNTS = frozenset(
+    [
+        "date",
+        "nproc",
+        "wc",
+        "id",
+        "whoami",
+        "hostname",
+        "uname",
+        "tty",
+        "arch",
+        "getconf",
+        "expr",
+        "seq",
+    ]
+)
 _ECHO = frozenset({"-n", "-e", "-E", "-ne", "-en"})
 
 

@@ -55,11 +55,11 @@ def _sed(walk: Walk, note: Note, text: str) -> bool:
         elif c in "qQ":
             i = _digits(text, i)
         elif c in ":btT":
-            end = re.compile(r"[^;\n}]*").match(text, i)
-            i = end.end() if end else n
+            label = re.compile(r"[^;\n}]*").match(text, i)
+            i = label.end() if label else n
         elif c in "aic":
-            end = re.compile(r"(?:[^\\\n]|\\.)*", re.DOTALL).match(text, i)
-            i = end.end() if end else n
+            added = re.compile(r"(?:[^\\\n]|\\.)*", re.DOTALL).match(text, i)
+            i = added.end() if added else n
         elif c in "rR":
             end = _line(text, i)
             walk.touch(note, text[i:end].strip(), "read")
@@ -69,10 +69,10 @@ def _sed(walk: Walk, note: Note, text: str) -> bool:
             walk.touch(note, text[i:end].strip(), "write")
             i = end
         elif c in "sy":
-            end = _delimited(text, i, 2)
-            if end is None:
+            after = _delimited(text, i, 2)
+            if after is None:
                 return False
-            i = end
+            i = after
             flags = re.compile(r"[gpiImMe0-9]*").match(text, i)
             if c == "s" and flags:
                 i = flags.end()
@@ -134,9 +134,7 @@ _AWK_QUIET = re.compile(
     r"|(?:(?<=[~(,;{!&|])|(?<=^)|(?<=[~(,;{!&|] )|(?<=\n))/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n]*\])+/",
     re.DOTALL,
 )
-_AWK_ACTS = re.compile(
-    r"\bsystem\b|\bgetline\b|\|&?|@\s*load|@\s*include|\bfflush\b|\bclose\b|@\w+\s*\("
-)
+_AWK_ACTS = re.compile(r"\bsystem\b|\bgetline\b|\|&?|@\s*load|@\s*include|@\w+\s*\(")
 _AWK_PRINT = re.compile(r"\bprintf?\b[^;\n}]*?(?<![=!<>])(>>?)(?!=)\s*([^;\n}]*)")
 
 
@@ -158,10 +156,9 @@ def _awk(walk: Walk, note: Note, text: str) -> None:
         return " " if found[0][0] == "#" else " 0 "
 
     bare = _AWK_QUIET.sub(quiet, text).replace("||", " or ").replace("&&", " and ")
-    if found := _AWK_ACTS.search(bare):
-        if found[0] not in ("close", "fflush"):
-            note.unread("awk", f"the program has `{found[0]}`")
-            return
+    for found in _AWK_ACTS.finditer(bare):
+        note.unread("awk", f"the program has `{found[0]}`")
+        return
     for found in _AWK_PRINT.finditer(bare):
         if "(" in found[0][: found.start(1) - found.start()] and _open(found[0]):
             continue

@@ -614,7 +614,7 @@ def _without(inner: list[Piece], count: int, raw: str) -> Value:
         first = rest[0]
         text = getattr(first, "text", "")
         if len(text) > count:
-            rest[0] = first._replace(text=text[count:])  # type: ignore[union-attr,call-arg]
+            rest[0] = first._replace(text=text[count:])  # type: ignore[call-arg]
             break
         count -= len(text)
         rest.pop(0)

@@ -22,7 +22,28 @@ __all__ = ["ROLES", "Entry", "Knowledge", "Rule", "knowledge", "parse_tables"]
 
 #: What can become of an operand or of the value of an option.
 ROLES = frozenset(
-    ["text", "read", "list", "write", "delete", "move", "url", "host", "package", "script", "shell", "command", "program", "sed", "awk", "sql", "remote", "data", "config", "dd"]
+    [
+        "text",
+        "read",
+        "list",
+        "write",
+        "delete",
+        "move",
+        "url",
+        "host",
+        "package",
+        "script",
+        "shell",
+        "command",
+        "program",
+        "sed",
+        "awk",
+        "sql",
+        "remote",
+        "data",
+        "config",
+        "dd",
+    ]
 )
 _EFFECTS = frozenset(EFFECTS) | {"opaque"}
 #: Files of the folder that hold other tables.
@@ -37,9 +58,9 @@ _NAME = ""
 class Rule:
     """What holds if options or operands are given; rules add to each other.
 
-    ``has``, ``also`` (besides) and ``lacks`` name options, ``first`` first operands, ``min`` and ``max`` bound the number
-    of operands. ``none`` says that such a call has no effect at all; ``operands`` gives the operands
-    other roles.
+    ``has``, ``also`` (besides) and ``lacks`` name options, ``first`` first operands, ``min`` and
+    ``max`` bound the number of operands. ``none`` says that such a call has no effect at all;
+    ``operands`` gives the operands other roles.
     """
 
     has: tuple[str, ...] = ()
@@ -79,7 +100,7 @@ class Entry:
     name: str
     effects: tuple[str, ...] = ()
     host: str = ""
-    grammar: Grammar = Grammar()
+    grammar: Grammar = field(factory=Grammar)
     operands: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(factory=dict)
     when: tuple[Rule, ...] = ()
@@ -108,9 +129,32 @@ class Knowledge:
 
 
 _KEYS = frozenset(
-    ["effects", "host", "values", "optional", "operands", "roles", "when", "sub", "others", "cluster", "stop", "plus", "like", "names", "info", "lists", "reader", "uses", "why", "flags"]
+    [
+        "effects",
+        "host",
+        "values",
+        "optional",
+        "operands",
+        "roles",
+        "when",
+        "sub",
+        "others",
+        "cluster",
+        "stop",
+        "plus",
+        "like",
+        "names",
+        "info",
+        "lists",
+        "reader",
+        "uses",
+        "why",
+        "flags",
+    ]
 )
-_RULE_KEYS = frozenset(["has", "also", "lacks", "first", "min", "max", "effects", "operands", "none", "why"])
+_RULE_KEYS = frozenset(
+    ["has", "also", "lacks", "first", "min", "max", "effects", "operands", "none", "why"]
+)
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -155,8 +199,15 @@ def parse_tables(text: str, file: str) -> dict[str, dict[str, Any]]:
     return raw
 
 
+def _rule(raw: Mapping[str, Any]) -> Rule:
+    listed = ("has", "also", "lacks", "first", "effects", "operands")
+    values: dict[str, Any] = {k: _words(v) if k in listed else v for k, v in raw.items()}
+    return Rule(**values)
+
+
 def _entry(
-    name: str, alias: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None) -> Entry:
+    name: str, alias: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None
+) -> Entry:
     takes: dict[str, int] = dict(parent.grammar.takes) if parent else {}
     roles: dict[str, str] = dict(parent.roles) if parent else {}
     known: set[str] = set(parent.grammar.known) if parent else set()
@@ -171,17 +222,7 @@ def _entry(
         for option in options.split():
             takes.setdefault(option, 1)
             roles[option] = role
-    rules = tuple(
-        Rule(
-            **{
-                key: _words(value)
-                if key in ("has", "also", "lacks", "first", "effects", "operands")
-                else value
-                for key, value in rule.items()
-            }
-        )
-        for rule in raw.get("when", [])
-    )
+    rules = tuple(map(_rule, raw.get("when", [])))
     if base is not None:
         rules = (*base.when, *rules)
     known.update(o for r in rules for o in (*r.has, *r.also, *r.lacks))

@@ -7,6 +7,7 @@ happen. Nothing here reads a file or starts a process.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -51,8 +52,21 @@ __all__ = ["TooMuch", "Walk"]
 COMMANDS = 4_000
 
 _SYSTEM = frozenset(
-    ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
+    [
+        "/bin",
+        "/usr/bin",
+        "/usr/local/bin",
+        "/sbin",
+        "/usr/sbin",
+        "/usr/local/sbin",
+        "/opt/homebrew/bin",
+    ]
 )
+#: A line in which no character means anything to the shell, and words that do.
+_PLAIN = re.compile(r"[\w./:,@%^+=-]+(?: +[\w./:,@%^+=-]+)*", re.ASCII)
+_RESERVED = frozenset(
+    ["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac"]
+) | {"in", "select", "function", "time", "coproc"}
 _NOT_THERE = frozenset({"exit", "return", "false"})
 
 
@@ -65,14 +79,14 @@ class Walk:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.ground = Ground(facts)
+        self._ground: Ground | None = None
         self.known: Knowledge = knowledge()
         self.parts: list[Part] = []
         self.vars: dict[str, Text] = {}
         self.functions: dict[str, Any] = {}
         self.folders: tuple[str | None, ...] = (facts.cwd or facts.worktree,)
         #: Folders that are certainly there, so that going there cannot fail.
-        self.certain = {*self.folders, *self.ground.roots}
+        self.certain: set[str | None] = {facts.cwd, facts.worktree}
         #: What standard input holds: known text, names of files, or None for what was there before.
         self.feed: Text | None = None
         #: The machine that commands run on, empty for this one.
@@ -82,11 +96,30 @@ class Walk:
         self.repos: set[str] = set()
         self.globs: set[str] = set()
 
+    @property
+    def ground(self) -> Ground:
+        """The places that paths are looked up in; many commands name none."""
+        if self._ground is None:
+            self._ground = Ground(self.facts)
+            self.certain.update(self._ground.roots)
+        return self._ground
+
+    @property
+    def wanted(self) -> set[str]:
+        """The paths that somebody would have to look at."""
+        return set() if self._ground is None else self._ground.wants
+
     def whole(self, text: str) -> None:
-        """Run a whole command line; what cannot be parsed is followed line by line as far as it can.
+        """Run a whole command line; one that cannot be parsed is followed line by line.
 
         A line that is wrong is still run by a shell up to there, so the lines before count.
         """
+        if _PLAIN.fullmatch(text):
+            # One command of plain words: the commonest line of all needs no parser.
+            words = text.split()
+            if words and words[0] not in _RESERVED and "=" not in words[0]:
+                self.simple(Simple((), words, (), (0, len(text)), text))
+                return
         try:
             body = parse(text)
         except SyntaxTrouble as trouble:
@@ -587,9 +620,6 @@ def _one_of(name: str, values: Sequence[Text]) -> Text:
     if len(values) == 1 and isinstance(values[0], Loose):
         one = values[0]
         return Loose(raw, one.prefix, one.kind)
-    if values and all(isinstance(v, str) or v.kind in ("path", "glob", "number") for v in values):
-        if not any(v[:1] == "-" for v in values if isinstance(v, str)):
-            return Loose(raw)
     return Loose(raw)
 
 

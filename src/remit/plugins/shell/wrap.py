@@ -10,6 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -18,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from remit.plugins.shell.argv import Argv, Grammar, read
+from remit.plugins.shell.parse import parse
 from remit.plugins.shell.reading import Note
+from remit.plugins.shell.syntax import SyntaxTrouble
 from remit.plugins.shell.values import Loose, Text, joined, may_be_option, shown
 from remit.policy.problems import InputError, Position, Problem, near
 from remit.policy.selectors import UNSEEN
@@ -29,9 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "rows", "unwrap"]
 
-_STYLES = frozenset(
-    {"words", "text", "lines", "shell", "each", "code", "unread", "powershell"}
-)
+_STYLES = frozenset({"words", "text", "lines", "shell", "each", "code", "unread", "powershell"})
 #: Where `parallel` puts an argument, and arguments that its shell takes as they are.
 _PLACE = re.compile(r"\{(?:\d*|[#%/.]|//|/\.)\}")
 _TAME = re.compile(r"[\w./:=@%+,-]+")
@@ -44,14 +45,15 @@ class Row:
 
     ``style`` says what follows its options and its first ``skip`` operands: ``words`` of a command,
     ``text`` that is joined to shell code, a ``shell`` that takes code with ``-c``, words to which
-    ``each`` line of standard input is added, or code that stays ``unread``. ``effects`` are its own,
-    ``bare`` those without a command. ``inside`` says that it runs on another machine, which its
-    first operand names, or in a container.
+    ``each`` line of standard input is added, or code that stays ``unread``. ``direct`` options make
+    joined text plain words again. ``effects`` are its own, ``bare`` those without a command.
+    ``inside`` says that it runs on another machine, which its first operand names, or in a
+    container.
     """
 
     name: str
     style: str = "words"
-    grammar: Grammar = Grammar()
+    grammar: Grammar = field(factory=Grammar)
     skip: int = 0
     assignments: bool = False
     folder: tuple[str, ...] = ()
@@ -64,10 +66,33 @@ class Row:
     quiet: tuple[str, ...] = ()
     subs: Mapping[str, Row] = field(factory=dict)
     target: str = ""
+    direct: tuple[str, ...] = ()
 
 
 _KEYS = frozenset(
-    ["style", "values", "optional", "skip", "assignments", "folder", "code", "writes", "reads", "effects", "bare", "inside", "quiet", "names", "target", "plus", "like", "flags", "permute", "cluster"]
+    [
+        "style",
+        "values",
+        "optional",
+        "skip",
+        "assignments",
+        "folder",
+        "code",
+        "writes",
+        "reads",
+        "effects",
+        "bare",
+        "inside",
+        "quiet",
+        "names",
+        "target",
+        "plus",
+        "like",
+        "flags",
+        "permute",
+        "cluster",
+        "direct",
+    ]
 )
 
 
@@ -100,6 +125,7 @@ def _row(name: str, raw: Mapping[str, Any], subs: Mapping[str, Row]) -> Row:
         quiet=listed("quiet"),
         subs=subs,
         target=raw.get("target", ""),
+        direct=listed("direct"),
     )
 
 
@@ -257,6 +283,10 @@ def _words(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
 
 
 def _text(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
+    """Words joined to code, as ``watch`` and ``ssh`` do; quotes in them are read once more."""
+    if row.direct and argv.has(row.direct):
+        _words(walk, note, row, argv)
+        return
     rest = list(argv.operands)
     if argv.loose:
         note.blind(f"`{argv.loose[0].raw}` may be an option of `{row.name}`")
@@ -295,6 +325,8 @@ def _lines(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
         found = _PLACE.sub(lambda _, t=text: t, filled)  # type: ignore[misc]
         if found == filled:
             found = f"{filled} {text}"
+            with suppress(SyntaxTrouble):
+                walk.apart(parse(filled))
         if isinstance(one, str) and isinstance(code, str) and _TAME.fullmatch(one):
             walk.code(found, note)
         else:
@@ -347,7 +379,7 @@ def _each(walk: Walk, note: Note, row: Row, argv: Argv) -> None:
     more: list[Text]
     if isinstance(feed, str):
         try:
-            more = list(shlex.split(feed))[:64]
+            more = [*shlex.split(feed)[:64]]
         except ValueError:
             more = [Loose("stdin", many=True)]
     elif isinstance(feed, Loose):

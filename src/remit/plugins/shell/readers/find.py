@@ -1,4 +1,4 @@
-"""``find``: its expression is a small language, in which a pattern is data and an action is code."""
+"""``find``: in its expression a pattern is data and an action is code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,47 @@ __all__ = ["fd", "find"]
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FILES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 _TAKES = frozenset(
-    ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-perm", "-user", "-group", "-uid", "-gid", "-newer", "-anewer", "-cnewer", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-fstype", "-printf", "-used", "-context", "-D", "-files0-from"]
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-iwholename",
+        "-lname",
+        "-ilname",
+        "-regex",
+        "-iregex",
+        "-regextype",
+        "-type",
+        "-xtype",
+        "-size",
+        "-perm",
+        "-user",
+        "-group",
+        "-uid",
+        "-gid",
+        "-newer",
+        "-anewer",
+        "-cnewer",
+        "-mtime",
+        "-atime",
+        "-ctime",
+        "-mmin",
+        "-amin",
+        "-cmin",
+        "-maxdepth",
+        "-mindepth",
+        "-links",
+        "-inum",
+        "-samefile",
+        "-fstype",
+        "-printf",
+        "-used",
+        "-context",
+        "-D",
+        "-files0-from",
+    ]
 )
 
 
@@ -85,7 +125,9 @@ def fd(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``fd``: after ``-x`` or ``-X`` stands a command that runs for what was found."""
     from remit.plugins.shell.judge import given
 
-    mark = next((i for i, a in enumerate(args) if a in ("-x", "-X", "--exec", "--exec-batch")), None)
+    mark = next(
+        (i for i, a in enumerate(args) if a in ("-x", "-X", "--exec", "--exec-batch")), None
+    )
     argv = read(args[:mark], entry.grammar)
     given(walk, note, entry, argv)
     if mark is None:

@@ -28,6 +28,7 @@ _SKIPPED = frozenset(
     {"hook:pre-commit", "hook:commit-msg", "hook:pre-push", "hook:pre-merge-commit"}
 )
 _SCP = re.compile(r"(?:[\w.-]+@)?([\w.-]+):(?!//)")
+_NONE = Repo("")
 _OFF = frozenset({"", "false", "no", "off", "0"})
 
 
@@ -136,10 +137,9 @@ def _run(
 
 def _repo(walk: Walk, note: Note) -> Repo:
     """Return what is known of the repository of the folder; looked for upwards, as git does."""
-    empty = Repo("")
-    if walk.remote or walk.folders == (None,):
-        return empty
-    out = empty
+    if walk.remote or walk.folders == (None,) or (walk.facts.plain and not walk.facts.repos):
+        return _NONE
+    out = _NONE
     for folder in walk.folders:
         if folder is None:
             continue
