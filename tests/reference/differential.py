@@ -126,7 +126,7 @@ def _looks(world: World, use: Use) -> Callable[[Tool], CallEffects | None]:
     """Say the same for the model: what the host saw, joined to what a classifier found."""
 
     def look(tool: Tool) -> CallEffects | None:
-        if tool.classify not in world.classifiers:
+        if tool.classify not in world.classifiers or not tool.declared:
             return use.seen
         if use.looked is None:
             raise ValueError("odd")

@@ -104,7 +104,7 @@ FAULTS = (
     Fault("the first of two tools gets the bare name", "tools",
           "if len(at) == 1 and n not in keys", "if n not in keys"),
     Fault("a classifier that nobody brings counts as there", "tools",
-          "tool.classify not in self.classifiers", "False"),
+          "(tool.classify is None or tool.classify in self.classifiers)", "True"),
     Fault("opaque only if everybody says so", "tools",
           "self.opaque or other.opaque", "self.opaque and other.opaque"),
     Fault("what the host saw is dropped", "projection",

@@ -66,8 +66,8 @@ def judge(
     if not bearers:
         return Answer("deny", "filter", "unknown-tool")
     if len(bearers) > 1:
-        keys = tuple(f"{t.source}:{t.name}" for t in bearers)
-        return Answer("deny", "filter", "ambiguous-name", keys)
+        keys = sorted(f"{t.source}:{t.name}" for t in bearers)
+        return Answer("deny", "filter", "ambiguous-name", tuple(keys))
     tool = bearers[0]
     if pinned(rules, tool):
         return Answer("allow", "pin", "pinned")
@@ -104,10 +104,9 @@ def filtered(rules: Rules, tool: Tool) -> Answer | None:
         return Answer("deny", "filter", "denied", (min(denying),))
     if any(TIERS.index(tool.tier) > TIERS.index(side.tier) for side in rules.sides):
         return Answer("deny", "filter", "tier", (tool.tier,))
-    if undeclared(rules, tool):
-        if refuses_unknown(rules):
-            return Answer("deny", "filter", "undeclared")
-    elif tool.classify is None:
+    if undeclared(rules, tool) and refuses_unknown(rules):
+        return Answer("deny", "filter", "undeclared")
+    if tool.classify is None or undeclared(rules, tool):
         if refused := certainly(rules, tool.effects, limits=True):
             return refused
     else:
@@ -138,11 +137,10 @@ def certainly(rules: Rules, effects: frozenset[str], limits: bool) -> Answer | N
 def does(rules: Rules, tool: Tool, found: CallEffects | None) -> CallEffects:
     """Say what a call does, given what was found of it."""
     classified = tool.classify is not None and not undeclared(rules, tool)
-    declared = frozenset() if undeclared(rules, tool) else tool.effects
     if found is None:
-        found = CallEffects(declared, opaque=classified)
-    effects = found.effects if classified else found.effects | declared
-    beyond = classified and not effects <= declared
+        found = CallEffects(tool.effects, opaque=classified)
+    effects = found.effects if classified else found.effects | tool.effects
+    beyond = classified and not effects <= tool.effects
     opaque = found.opaque or beyond or "process.spawn" in effects
     return CallEffects(effects, found.targets, opaque, found.protected)
 

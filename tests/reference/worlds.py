@@ -151,11 +151,13 @@ class _Maker:
         groups = self.some(_GROUPS, 0, 2)
         tier = self.random.choice(list(Tier) if self.theme != "tiers" else [*Tier, Tier.EXECUTE])
         kind = self.random.random()
-        if kind < 0.12:
-            return Tool(source, name, tier, (), groups, declared=False)
+        if kind < 0.12:  # changed since it was reviewed, or never seen
+            effects = set(self.some(_IDS, 0, 2)) if self.chance(0.3) else set()
+            classify = LOOK if self.chance(0.3) else None
+            return Tool(source, name, tier, effects, groups, classify, declared=False)
         likely = ["worktree.write", "git.push"] if self.theme in ("limits", "settings") else []
         effects = set(self.some(_IDS, 0, 3)) | set(self.some(likely, 0, 2))
-        if self.theme == "unseen" and self.chance(0.3):
+        if self.theme == "unseen" and self.chance(0.5):
             effects.add("process.spawn")
         if kind < (0.25 if self.theme in ("limits", "read-only", "unseen") else 0.5):
             return Tool(source, name, tier, effects, groups)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from remit.cli.failures import run
+from remit.cli.output import plain
 from remit.policy.problems import near
 
 __all__ = ["Family", "app", "main"]
@@ -84,7 +84,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.pass_context
 def app(ctx: click.Context, traceback: bool) -> None:
     """Modes of agents that hold: one declaration, enforced everywhere alike."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if plain():
         ctx.color = False
 
 

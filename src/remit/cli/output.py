@@ -7,6 +7,7 @@ alone, and not where ``NO_COLOR`` is set.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ __all__ = [
     "has_errors",
     "line",
     "note",
+    "plain",
     "problem_value",
     "say",
     "show_problems",
@@ -67,7 +69,13 @@ def show_problems(problems: Iterable[Problem], *, err: bool = True) -> None:
     """Print problems for people, one under the other."""
     for problem in problems:
         severity, rest = escape(str(problem), lines=True).split(":", 1)
-        click.echo(f"{_coloured(severity)}:{rest}", err=err)
+        # What ended a command is told after it, when there is no context left to say this.
+        click.echo(f"{_coloured(severity)}:{rest}", err=err, color=False if plain() else None)
+
+
+def plain() -> bool:
+    """Say whether whoever runs this wants no colours, on a terminal neither."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def problem_value(problem: Problem) -> dict[str, Any]:

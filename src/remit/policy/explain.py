@@ -108,7 +108,7 @@ def _facts(compiled: Compiled, judgement: Judgement, dial: Dial) -> Iterator[Fac
         what = f"the brief in force does not name `{shown(tool.key)}`"
         yield Fact(Layer.FILTER, Verdict.DENY, what, profile.name, where, "verbs")
     layer = decision.layer if decision.layer is Layer.GUARD else Layer.FILTER
-    shape = Shape.of(tool) if compiled.catalog.declared(tool) else _undeclared(tool)
+    shape = compiled.catalog.shape(tool)
     for side in profile.sides:
         for name, what in _denials(side.ceiling, compiled, tool, shape, judgement.found):
             at = side.where.get(name) or side.where.get(name.split(".")[0]) or Position()
@@ -117,10 +117,6 @@ def _facts(compiled: Compiled, judgement: Judgement, dial: Dial) -> Iterator[Fac
         what = f"`{path}` is protected"
         yield Fact(Layer.GUARD, Verdict.DENY, what, "remit", Position(), f"protected.{path}")
     yield from _gate(compiled, tool, judgement.found, dial)
-
-
-def _undeclared(tool: Tool) -> Shape:
-    return Shape(tool.tier, frozenset(), False, None, frozenset())
 
 
 def _denials(

@@ -30,10 +30,8 @@ def admission(ceiling: Ceiling, shape: Shape) -> Decision | None:
     """Return the filter's refusal of every tool of a shape, None if a call of it may pass."""
     if shape.tier.rank > ceiling.tier.rank:
         return _deny(Layer.FILTER, Cause.TIER, shape.tier.value)
-    if not shape.declared:
-        if ceiling.unknown is Unknown.REFUSE:
-            return _deny(Layer.FILTER, Cause.UNDECLARED)
-        return None
+    if not shape.declared and ceiling.unknown is Unknown.REFUSE:
+        return _deny(Layer.FILTER, Cause.UNDECLARED)
     unread = ceiling.unknown is Unknown.REFUSE
     if shape.classify is None:
         return _certain(ceiling, shape.effects, unread)

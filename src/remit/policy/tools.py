@@ -35,7 +35,7 @@ class Tool:
 
     ``effects`` is the upper bound: the worst that a call can do. ``least`` holds, for a tool with a
     classifier, the smallest effect sets that a call can have. Undeclared means that nobody said
-    what it does; then ``effects`` is empty and says nothing.
+    what it does; ``effects``, if there are any, are then some that it has.
     """
 
     source: str
@@ -87,7 +87,7 @@ class Catalog:
     """Tools in order, each known by ``source:name``; raises `InputError` if two share a key.
 
     Classifiers that are not among ``classifiers`` cannot judge a call, so a tool that names one of
-    those is undeclared: it says what it may do only to somebody who can look.
+    those is undeclared, and is taken to do all that it may do.
     """
 
     tools: tuple[Tool, ...] = field(default=(), converter=_tools)
@@ -131,7 +131,7 @@ class Catalog:
     def ambiguous(self) -> Mapping[str, tuple[str, ...]]:
         """Names that more than one tool bears, with the keys of those tools."""
         return {
-            name: tuple(self.tools[i].key for i in sorted(at))
+            name: tuple(sorted(self.tools[i].key for i in at))
             for name, at in self._named.items()
             if len(at) > 1
         }
@@ -148,9 +148,11 @@ class Catalog:
         return small_ints([at[self._shape(t)] for t in self.tools], len(at))
 
     def _shape(self, tool: Tool) -> Shape:
-        if tool.classify is not None and tool.classify not in self.classifiers:
-            return Shape(tool.tier, frozenset(), False, None, frozenset())
-        return Shape.of(tool)
+        if tool.declared and (tool.classify is None or tool.classify in self.classifiers):
+            return Shape.of(tool)
+        # Nobody can say what a call does. What is told of it all the same can only make it
+        # stricter: else a classifier that is missing would be more power than one that is there.
+        return Shape(tool.tier, tool.effects, False, None, frozenset())
 
     @cached_property
     def native(self) -> tuple[int, ...]:
