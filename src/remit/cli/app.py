@@ -26,6 +26,7 @@ _COMMANDS: Mapping[str, str] = {
     "preamble": "tools:preamble",
     "matrix": "matrix:matrix",
     "decide": "decide:decide",
+    "classify": "classify:classify",
     "check": "check:check",
     "space": "spaces:space",
     "approvals": "approvals:approvals",

@@ -15,6 +15,7 @@ from pathlib import Path
 from attrs import frozen
 
 from remit.harness.engine import Engine
+from remit.harness.facts import gather, start
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since
 from remit.harness.store import ApprovalKind, ApprovalState, Space, Store, StoreConflict
 from remit.harness.touched import seen
@@ -96,7 +97,7 @@ class Session:
         with self._lock:
             now = self.clock()
             judged = frame.projection.judge(
-                call, frame.space.dial, self._facts(frame), self._seen(frame, call)
+                call, frame.space.dial, self._facts(frame, call), self._seen(frame, call)
             )
             native = judged.tool is not None and judged.tool.native
             if judged.tool is not None and native and judged.decision.layer is Layer.PIN:
@@ -115,10 +116,9 @@ class Session:
     def _agent(self) -> str:
         return f"agent:{self.conversation}"
 
-    def _facts(self, frame: Frame) -> Facts:
-        return Facts(
-            worktree=frame.space.worktree, cwd=str(Path.cwd()), protected=self.host.protected
-        )
+    def _facts(self, frame: Frame, call: Call) -> Facts:
+        tool = frame.projection.compiled.catalog.get(call.tool)
+        return gather(call, tool, start(frame.space.worktree, str(Path.cwd()), self.host))
 
     def _seen(self, frame: Frame, call: Call) -> CallEffects | None:
         tool = frame.projection.compiled.catalog.get(call.tool)

@@ -15,14 +15,32 @@ from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
 from remit.policy.vocabulary import Tier, words
 
-__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Repo", "Shape", "Tool"]
+__all__ = ["ARGUMENT_ROLES", "NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Repo", "Shape", "Tool"]
 
+#: What an argument can be to a classifier: a path and what is done to it, or code, or data.
+ARGUMENT_ROLES = frozenset(
+    ["read", "list", "write", "delete", "move", "tree", "folder", "command", "powershell", "patch"]
+    + ["url", "method", "body", "sql", "action", "text", "background"]
+)
 #: The source of the verbs that remit serves itself on every host.
 NATIVE = "remit"
 
 
 def _sets(sets: Iterable[Iterable[str]]) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(s) for s in sets)
+
+
+def _pairs(
+    pairs: Mapping[str, str] | Iterable[tuple[str, str]],
+) -> tuple[tuple[str, str], ...]:
+    return tuple(pairs.items() if isinstance(pairs, Mapping) else pairs)
+
+
+def _effects_by(
+    pairs: Mapping[str, Iterable[str]] | Iterable[tuple[str, Iterable[str]]],
+) -> tuple[tuple[str, frozenset[str]], ...]:
+    items = pairs.items() if isinstance(pairs, Mapping) else pairs
+    return tuple((name, frozenset(effects)) for name, effects in items)
 
 
 def _tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
@@ -48,6 +66,10 @@ class Tool:
     declared: bool = True
     verb: bool = False
     exit: bool = False
+    #: What a classifier is to make of arguments: path of an argument and role, in order.
+    arguments: tuple[tuple[str, str], ...] = field(default=(), converter=_pairs)
+    #: For a tool of several actions: the effects of each, by the argument's value.
+    actions: tuple[tuple[str, frozenset[str]], ...] = field(default=(), converter=_effects_by)
     where: Position = field(default=Position(), eq=False)
 
     @property
@@ -217,7 +239,8 @@ class Catalog:
         rows = [
             [
                 t.source, t.name, t.tier, sorted(t.effects), sorted(t.groups), t.classify,
-                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit,
+                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit, t.arguments,
+                [(name, sorted(effects)) for name, effects in t.actions],
             ]
             for t in self.tools
         ]  # fmt: skip

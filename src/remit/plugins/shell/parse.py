@@ -102,11 +102,24 @@ class Parser(Lexer):
 
     def pipeline(self) -> Node:
         """Parse ``[time] [!] command [| command]...``."""
+        items = [self.timed()]
         while True:
-            if self.at_word(frozenset({"!"})):
+            self.blank()
+            if self.operator() not in ("|", "|&"):
+                break
+            self.i += len(self.operator())
+            self.blank(newlines=True)
+            items.append(self.timed())
+        return items[0] if len(items) == 1 else Pipe(items)
+
+    def timed(self) -> Node:
+        """Parse a command behind ``!`` and ``time``, which change nothing of what runs."""
+        while self.peek() in "!t":
+            word = self.bare_word()
+            if word == "!":
                 self.i += 1
                 self.blank()
-            elif self.at_word(frozenset({"time"})):
+            elif word == "time":
                 self.i += 4
                 self.blank()
                 while self.text.startswith(("-p", "--"), self.i):
@@ -116,15 +129,9 @@ class Parser(Lexer):
                     return Simple((), (), (), (self.i, self.i), "time")
             else:
                 break
-        items = [self.command()]
-        while True:
-            self.blank()
-            if self.operator() not in ("|", "|&"):
+            if self.peek() == "":
                 break
-            self.i += len(self.operator())
-            self.blank(newlines=True)
-            items.append(self.command())
-        return items[0] if len(items) == 1 else Pipe(items)
+        return self.command()
 
     def command(self) -> Node:
         """Parse one command: compound, definition or simple."""

@@ -149,7 +149,8 @@ class Walk:
         path = self.ground.absolute(pattern, folder)
         if path is not None and not self.remote:
             if path in self.facts.globs:
-                return self.facts.globs[path]
+                cut = len(path) - len(pattern) if path.endswith(pattern) else 0
+                return [name[cut:] for name in self.facts.globs[path]]
             if self.facts.plain:
                 return ()
             self.globs.add(path)
