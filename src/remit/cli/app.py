@@ -27,6 +27,7 @@ _COMMANDS: Mapping[str, str] = {
     "matrix": "matrix:matrix",
     "decide": "decide:decide",
     "classify": "classify:classify",
+    "conformance": "conformance:conformance",
     "check": "check:check",
     "space": "spaces:space",
     "approvals": "approvals:approvals",

@@ -21,8 +21,12 @@ __all__ = ["classify"]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--worktree", metavar="DIR", help="The worktree that paths are judged by (default: here).")
-@click.option("--cwd", metavar="DIR", help="The folder that it would run in (default: the worktree).")
+@click.option(
+    "--worktree", metavar="DIR", help="The worktree that paths are judged by (default: here)."
+)
+@click.option(
+    "--cwd", metavar="DIR", help="The folder that it would run in (default: the worktree)."
+)
 @click.option(
     "--shell", type=click.Choice(["bash", "powershell"]), default="bash", help="Whose language."
 )

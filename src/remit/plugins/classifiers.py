@@ -18,6 +18,7 @@ from remit.plugins.hookspecs import hookimpl
 from remit.policy.projection import Classifier
 from remit.policy.selectors import UNSEEN
 from remit.policy.tools import Call, CallEffects, Facts, Tool
+from remit.policy.vocabulary import EFFECTS
 
 __all__ = ["Wants", "classify", "wants"]
 
@@ -84,9 +85,38 @@ def _look(call: Call, tool: Tool, facts: Facts) -> tuple[CallEffects, Wants]:
             more = _joined(more, wanted)
         else:
             _argument(walk, note, tool, role, value, method, body)
+    for effect in sorted(tool.effects - _computed(roles, bound)):
+        note.add(effect, _place(bound, found))
     part = note.part
     result |= CallEffects(part.effects, part.targets, part.opaque, part.protected)
     return result, _joined(more, _wanted(walk))
+
+
+_PATHS = frozenset({"worktree.write", "file.write_outside"})
+#: What the arguments of a role decide; all else that a tool declares holds for every call.
+_DECIDES: Mapping[str, frozenset[str]] = {
+    "read": frozenset({"secret.read"}),
+    "write": _PATHS,
+    "delete": _PATHS | {"file.delete"},
+    "move": _PATHS | {"secret.read"},
+    "patch": _PATHS | {"file.delete"},
+    "url": frozenset(
+        ["network.egress", "vendor.write", "pr.create", "pr.publish", "package.publish"]
+    ),
+    "background": frozenset({"process.spawn"}),
+    **dict.fromkeys(("command", "powershell", "sql", "action"), frozenset(EFFECTS)),
+}
+
+
+def _computed(roles: list[str], bound: Mapping[str, str]) -> frozenset[str]:
+    """Return the effects that the bound arguments decide about."""
+    return frozenset(e for r in {*roles, *bound.values()} for e in _DECIDES.get(r, ()))
+
+
+def _place(bound: Mapping[str, str], found: list[tuple[str, Any]]) -> str:
+    """Return the target of an effect that no argument decides about: what the call acts on."""
+    named = [v for r, v in found if r in ("write", "delete", "folder") and isinstance(v, str)]
+    return named[0] if named else UNSEEN
 
 
 def _wanted(walk: Any) -> Wants:

@@ -15,7 +15,17 @@ from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
 from remit.policy.vocabulary import Tier, words
 
-__all__ = ["ARGUMENT_ROLES", "NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Repo", "Shape", "Tool"]
+__all__ = [
+    "ARGUMENT_ROLES",
+    "NATIVE",
+    "Call",
+    "CallEffects",
+    "Catalog",
+    "Facts",
+    "Repo",
+    "Shape",
+    "Tool",
+]
 
 #: What an argument can be to a classifier: a path and what is done to it, or code, or data.
 ARGUMENT_ROLES = frozenset(

@@ -179,7 +179,7 @@ class ToolFile:
     arguments: Mapping[str, str] = field(
         factory=dict,
         metadata=_says(
-            "With a classifier: what it is to make of arguments, such as `path = \"write\"`; "
+            'With a classifier: what it is to make of arguments, such as `path = "write"`; '
             "`a.b` is within `a`, lists are gone through."
         ),
     )

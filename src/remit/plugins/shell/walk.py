@@ -64,6 +64,7 @@ _SYSTEM = frozenset(
 )
 #: A line in which no character means anything to the shell, and words that do.
 _PLAIN = re.compile(r"[\w./:,@%^+=-]+(?: +[\w./:,@%^+=-]+)*", re.ASCII)
+_PIECES = re.compile(r"[\n;|&(){}`]+")
 _RESERVED = frozenset(
     ["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac"]
 ) | {"in", "select", "function", "time", "coproc"}
@@ -110,9 +111,9 @@ class Walk:
         return set() if self._ground is None else self._ground.wants
 
     def whole(self, text: str) -> None:
-        """Run a whole command line; one that cannot be parsed is followed line by line.
+        """Run a whole command line; of one that cannot be parsed, whatever looks like a command.
 
-        A line that is wrong is still run by a shell up to there, so the lines before count.
+        A shell runs the lines before a wrong one, and what it makes of the rest is not known.
         """
         if _PLAIN.fullmatch(text):
             # One command of plain words: the commonest line of all needs no parser.
@@ -126,12 +127,9 @@ class Walk:
             note = Note(text[:200])
             note.unread("sh", f"it could not be read: {trouble}")
             self.close(note)
-            for line in text.split("\n")[:50]:
-                try:
-                    body = parse(line)
-                except SyntaxTrouble:
-                    continue
-                self.sequence(body)
+            for piece in _PIECES.split(text)[:200]:
+                with suppress(SyntaxTrouble):
+                    self.sequence(parse(piece))
             return
         self.sequence(body)
 
