@@ -105,6 +105,12 @@ class Walk:
             self.certain.update(self._ground.roots)
         return self._ground
 
+    def look_through(self, text: str) -> None:
+        """Run whatever looks like a command in a text that could not be parsed."""
+        for piece in _PIECES.split(text)[:200]:
+            with suppress(SyntaxTrouble):
+                self.sequence(parse(piece))
+
     @property
     def wanted(self) -> set[str]:
         """The paths that somebody would have to look at."""
@@ -127,9 +133,7 @@ class Walk:
             note = Note(text[:200])
             note.unread("sh", f"it could not be read: {trouble}")
             self.close(note)
-            for piece in _PIECES.split(text)[:200]:
-                with suppress(SyntaxTrouble):
-                    self.sequence(parse(piece))
+            self.look_through(text)
             return
         self.sequence(body)
 
@@ -565,6 +569,7 @@ class Walk:
                 raise
             except SyntaxTrouble as trouble:
                 note.unread("sh", f"`{one[:60]}` could not be read: {trouble}")
+                self.look_through(one)
                 self.depth -= 1
                 continue
             if apart:
