@@ -64,7 +64,7 @@ _SYSTEM = frozenset(
 )
 #: A line in which no character means anything to the shell, and words that do.
 _PLAIN = re.compile(r"[\w./:,@%^+=-]+(?: +[\w./:,@%^+=-]+)*", re.ASCII)
-_PIECES = re.compile(r"[\n;|&(){}`]+")
+_PIECES = re.compile(r"[;|&(){}`]+")
 _RESERVED = frozenset(
     ["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac"]
 ) | {"in", "select", "function", "time", "coproc"}
@@ -107,9 +107,17 @@ class Walk:
 
     def look_through(self, text: str) -> None:
         """Run whatever looks like a command in a text that could not be parsed."""
-        for piece in _PIECES.split(text)[:200]:
-            with suppress(SyntaxTrouble):
-                self.sequence(parse(piece))
+        left = 200
+        for line in text.split("\n")[:left]:
+            pieces = [line]
+            try:
+                parse(line)
+            except SyntaxTrouble:
+                pieces = _PIECES.split(line)[:left]
+            left -= len(pieces)
+            for piece in pieces:
+                with suppress(SyntaxTrouble):
+                    self.sequence(parse(piece))
 
     @property
     def wanted(self) -> set[str]:
