@@ -154,7 +154,7 @@ class TestModes:
                 "mcp-filesystem",
                 "move_file",
                 {"source": "/ws/a", "destination": "/x"},
-                ["worktree.write", "file.write_outside"],
+                ["worktree.write", "file.delete", "file.write_outside"],
             ),
             (
                 "mcp-git",
@@ -162,7 +162,6 @@ class TestModes:
                 {"repo_path": "/ws", "message": "x"},
                 ["worktree.write", "git.commit"],
             ),
-            ("mcp-git", "git_add", {"repo_path": "/other", "files": ["a"]}, ["file.write_outside"]),
         ],
     )
     def test_catalogs(
@@ -176,8 +175,19 @@ class TestModes:
         assert (answer["effects"], answer["opaque"]) == (effects, False)
 
 
+def test_another_repository(remit: Remit) -> None:
+    """A git tool that is pointed at a repository outside is more than its catalogue declares."""
+    call = {"tool": "git_add", "args": {"repo_path": "/other", "files": ["a"]}, "worktree": "/ws"}
+
+    (answer,) = remit("decide", "chat", "--catalog", "mcp-git", stdin=json.dumps(call)).lines
+
+    assert (answer["effects"], answer["opaque"]) == (["file.write_outside"], True)
+
+
 def test_conformance(remit: Remit) -> None:
     """The shipped corpus is judged right, and is told by its figures."""
+    pytest.importorskip("sqlglot")
+
     said = remit("conformance", "--json")
 
     assert said.code == 0, said.out[:2000]

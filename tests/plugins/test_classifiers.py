@@ -112,8 +112,11 @@ class TestPaths:
         assert wants(call, tool, facts).paths == {"/ws/a"}
 
     def test_missing_argument(self) -> None:
-        """A call without the argument that says what it writes is opaque."""
+        """A call that does not say what it writes can be the worst that its tool declares."""
+        tool = Tool("s", "t", effects={"worktree.write"}, classify="path", arguments={"p": "write"})
+
         assert _judge("path", {"p": "write"}, {"q": "a"}).opaque
+        assert classify(Call("t"), tool, FACTS).targets == {"worktree.write": ("?",)}
         assert not _judge("path", {"p": "read"}, {}).opaque
 
     def test_lists(self) -> None:
@@ -207,7 +210,7 @@ class TestOthers:
         )
         assert found({"action": "start"}).effects == {"workspace.mutate"}
         assert found({"action": "frobnicate"}).opaque
-        assert found({}).opaque
+        assert found({}).targets == {"workspace.mutate": ("?",)}
 
     def test_words(self) -> None:
         """A command that comes as a list of words runs without a shell."""

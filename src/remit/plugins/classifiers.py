@@ -30,6 +30,10 @@ _USUAL: Mapping[str, Mapping[str, str]] = {
     "sql": {"sql": "sql", "query": "sql"},
     "action": {"action": "action"},
 }
+#: Roles without which a call says nothing.
+_ESSENTIAL = frozenset(
+    {"write", "delete", "patch", "command", "powershell", "url", "sql", "action"}
+)
 _PATCHED = re.compile(
     r"^(?:\*\*\* (?P<verb>Add|Update|Delete) File: (?P<file>.+)|\*\*\* Move to: (?P<to>.+)"
     r"|(?P<side>---|\+\+\+) (?P<path>[^\t\n]+)(?:\t.*)?"
@@ -71,10 +75,12 @@ def _look(call: Call, tool: Tool, facts: Facts) -> tuple[CallEffects, Wants]:
     found = [(role, value) for name, role in bound.items() for value in _values(call.args, name)]
     roles = [role for role, _ in found]
     _folders(walk, found)
-    missing = [r for r in ("write", "delete", "patch", "command", "url", "sql", "action")
-               if r in bound.values() and r not in roles]  # fmt: skip
-    if missing or not bound:
-        note.blind(f"the call has no argument that says what it would {', '.join(missing)}")
+    if any(r in _ESSENTIAL and r not in roles for r in bound.values()) or not bound:
+        # What a call does not say can be the worst that its tool declares.
+        for effect in sorted(tool.effects):
+            note.add(effect, UNSEEN, "the call does not say what it acts on")
+        if not tool.effects:
+            note.blind("the call does not say what it acts on")
     method = next((v for r, v in found if r == "method" and isinstance(v, str)), "GET")
     body = next((v for r, v in found if r == "body" and isinstance(v, str)), None)
     result, more = CallEffects(), Wants()

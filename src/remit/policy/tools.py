@@ -29,7 +29,8 @@ __all__ = [
 
 #: What an argument can be to a classifier: a path and what is done to it, or code, or data.
 ARGUMENT_ROLES = frozenset({"read", "list", "write", "delete", "move", "tree", "folder"}) | {
-    "command", "powershell", "background", "patch", "url", "method", "body", "sql", "action", "text",
+    "command", "powershell", "background", "patch", "url", "method", "body", "sql", "action",
+    "text",
 }  # fmt: skip
 #: The source of the verbs that remit serves itself on every host.
 NATIVE = "remit"
