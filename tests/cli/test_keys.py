@@ -1,10 +1,13 @@
 """The keys of every command's JSON, as a literal table: scripts rely on them."""
 
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remit.harness.store import ApprovalKind, Store
+from remit.harness.store import OPERATOR, ApprovalKind, Store
+from remit.policy.grants import Grant
 from tests.cli.conftest import Remit
 from tests.cli.world import asked, planned
 
@@ -12,6 +15,9 @@ GIT = ("--catalog", "mcp-git")
 SPACE = "id mode pending kind worktree dial effects overlay locked remote revision"
 APPROVAL = "id kind space conversation requested_by state digest expires_at shown"
 PLAN = "id space conversation author state revision goal nodes digest path submitted_at"
+GRANT = (
+    "id space tool mode args effect target tool_hash state added_by added_at revoked_by revoked_at"
+)
 EVENT = "seq at kind space conversation actor body prev hash"
 
 #: Command line, where the object is in the document, its keys in order.
@@ -44,6 +50,14 @@ WITH_DATABASE: list[tuple[tuple[str, ...], tuple[str | int, ...], str]] = [
     (("space", "show", "desk"), (), SPACE),
     (("space", "list"), (0,), SPACE),
     (("space", "dial", "desk", "auto"), (), SPACE),
+    (("space", "effect", "desk", "git.push", "deny"), (), SPACE),
+    (("space", "overlay", "desk", "{overlay}"), (), SPACE),
+    (("space", "overlay", "desk", "{overlay}"), ("overlay",), "file ceiling problems"),
+    (("space", "lock", "desk"), (), SPACE),
+    (("space", "unlock", "desk"), (), SPACE),
+    (("grants", "add", "desk", "git_commit", "--args", "{}"), (), GRANT),
+    (("grants", "list"), (0,), GRANT),
+    (("grants", "revoke", "{grant}"), (), GRANT),
     (("space", "set", "desk", "plan"), (), "id mode answer revision"),
     (("space", "history", "desk"), (0,), "at what value by why answer revision approval"),
     (("approvals", "list"), (0,), APPROVAL),
@@ -83,11 +97,16 @@ def test_workspace(
     command: tuple[str, ...],
     path: tuple[str | int, ...],
     keys: str,
+    tmp_path: Path,
 ) -> None:
     """A command on the workspace prints these keys."""
     remit("space", "create", "desk")
+    (tmp_path / "overlay.toml").write_text("[ceiling]\n")
     with Store.open(workspace["db"]) as store:
+        grant = Grant("mcp-git:git_push", "{}")
         names = {
+            "{overlay}": str(tmp_path / "overlay.toml"),
+            "{grant}": store.grants.add("desk", grant, by=OPERATOR, now=datetime.now(UTC)).id,
             "{call}": asked(store, "desk", ApprovalKind.CALL),
             "{plan}": planned(store, "desk"),
         }

@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remit.harness.engine import Engine
-from remit.harness.session import Answer, Run, Session
-from remit.harness.store import OPERATOR, ApprovalKind, ApprovalState, Store
-from remit.policy.projection import Host
+from remit.harness.session import Answer, Run
+from remit.harness.store import OPERATOR, ApprovalKind, ApprovalState
 from remit.policy.tools import Call
 from remit.policy.vocabulary import Dial
+from tests.harness.desk import COMMIT, START, Desk
 
-START = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PLAN = {
     "goal": "ship it",
     "nodes": [
@@ -22,79 +19,6 @@ PLAN = {
         {"key": "b", "title": "Do", "description": "write", "depends_on": ["a"]},
     ],
 }
-COMMIT = Call("mcp-git:git_commit", {"repo_path": "/repo", "message": "rm -rf / is quoted"})
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.load()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "remit.db", create=START) as store:
-        yield store
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-class Desk:
-    """One space with one conversation in it, and the operator beside it."""
-
-    def __init__(self, engine: Engine, store: Store, clock: Clock, mode: str, tree: Path) -> None:
-        self.store, self.clock, self.tree = store, clock, tree
-        store.spaces.create("s", mode, by=OPERATOR, now=START, worktree=str(tree))
-        host = Host(
-            "test",
-            protected=(str(tree / ".git/hooks"), str(tree / ".remit")),
-            secret=(str(store.path) + ".token",),
-        )
-        self.session = Session(engine, store, "s", "c1", host, clock)
-        self.session.set_catalog(engine.catalogs(["mcp-git", "mcp-filesystem", "mcp-memory"]))
-
-    def call(self, tool: str, **args: Any) -> Run | Answer:
-        return self.session.call(self.session.frame(), Call(tool, args))
-
-    def commit(self) -> Run | Answer:
-        return self.session.call(self.session.frame(), COMMIT, "hash")
-
-    def said(self, answer: Run | Answer) -> Answer:
-        assert isinstance(answer, Answer)
-        return answer
-
-    def switch(self, mode: str) -> None:
-        self.store.spaces.set_mode("s", mode, by=OPERATOR, why="test", now=self.clock())
-
-    def decide(self, approve: bool, feedback: str | None = None) -> str:
-        (pending,) = self.store.approvals.list(now=self.clock(), state=ApprovalState.PENDING)
-        self.store.approvals.decide(
-            pending.id, approve, by=OPERATOR, now=self.clock(), feedback=feedback
-        )
-        return pending.id
-
-    def decisions(self) -> list[dict[str, Any]]:
-        return [dict(e.body) for e in self.store.log.read(kinds=("decision",))]
-
-
-@pytest.fixture
-def chat(engine: Engine, store: Store, clock: Clock, tmp_path: Path) -> Desk:
-    return Desk(engine, store, clock, "chat", tmp_path)
-
-
-@pytest.fixture
-def plan(engine: Engine, store: Store, clock: Clock, tmp_path: Path) -> Desk:
-    return Desk(engine, store, clock, "plan", tmp_path)
 
 
 class TestCalls:

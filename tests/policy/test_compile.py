@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 
@@ -20,14 +22,14 @@ CATALOG = Catalog((READ, COMMIT, SHELL, MYSTERY, *worlds.NATIVES), {"look"})
 PLAN = Brief(("remit:submit_plan",), True, "plan", exit="remit:exit_plan_mode")
 
 
-def _profile(brief: Brief | None = None, **ceiling: object) -> Profile:
-    return Profile("made", sides=(Side("made", Ceiling(**ceiling)),), brief=brief)  # type: ignore[arg-type]
+def _profile(brief: Brief | None = None, **ceiling: Any) -> Profile:
+    return Profile("made", sides=(Side("made", Ceiling(**ceiling)),), brief=brief)
 
 
-READ_ONLY = {"refuse": world_changing(), "unknown": Unknown.REFUSE}
+READ_ONLY: dict[str, Any] = {"refuse": world_changing(), "unknown": Unknown.REFUSE}
 
 #: What is declared, the tool, and the layer and cause that decide a call of it at dial ask.
-ORDER = [
+ORDER: list[tuple[str, dict[str, Any], str, Layer, Cause]] = [
     ("pin over all", {"tier": Tier.READ, "deny": {"*"}}, "submit_plan", Layer.PIN, Cause.PINNED),
     ("other verb", {}, "submit_plan", Layer.FILTER, Cause.OTHER_VERB),
     ("unknown tool", {}, "nope", Layer.FILTER, Cause.UNKNOWN_TOOL),
@@ -58,7 +60,7 @@ class TestOrder:
         ("what", "ceiling", "tool", "layer", "cause"), ORDER, ids=[o[0] for o in ORDER]
     )
     def test_first_that_decides_wins(
-        self, what: str, ceiling: dict[str, object], tool: str, layer: Layer, cause: Cause
+        self, what: str, ceiling: dict[str, Any], tool: str, layer: Layer, cause: Cause
     ) -> None:
         """The layers speak in the order pin, filter, guard, gate, and the filter in its own."""
         brief = PLAN if what == "pin over all" else None
@@ -170,6 +172,34 @@ class TestNames:
     def test_near_names_are_unknown(self, tool: str) -> None:
         """A name that is nearly a tool's is not that tool."""
         assert compile_profile(_profile(), CATALOG).decide(tool, Dial.AUTO).verdict is Verdict.DENY
+
+
+class TestOrigin:
+    """A catalogue's own source still counts where an operator bound it to another server name."""
+
+    REPORT = Tool("desk", "report", Tier.WRITE, {"record.write"}, verb=True, origin="notes")
+    BRIEF = Brief(("notes:report",), True, "report")
+
+    def test_a_verb_is_pinned_under_the_servers_name(self) -> None:
+        """S003-18: a verb delivers, whatever the operator calls the server that has it."""
+        compiled = compile_profile(_profile(self.BRIEF, deny={"*"}), Catalog([self.REPORT]))
+
+        assert compiled.decide("desk:report", Dial.PROPOSE).layer is Layer.PIN
+        assert compiled.catalog.called("notes:report") == "report"
+
+    @pytest.mark.parametrize("selector", ["desk:report", "notes:report", "notes:*", "desk:r*"])
+    def test_either_source_is_denied(self, selector: str) -> None:
+        """A deny entry holds for the server's name and for the catalogue's."""
+        compiled = compile_profile(_profile(deny={selector}), Catalog([self.REPORT]))
+
+        assert compiled.decide("desk:report", Dial.AUTO).cause is Cause.DENIED
+
+    def test_a_verb_that_changed_is_no_pin(self) -> None:
+        """A verb that nobody declares any more is judged like any other tool."""
+        changed = Tool("desk", "report", declared=False, verb=True, origin="notes")
+        compiled = compile_profile(_profile(self.BRIEF), Catalog([changed]))
+
+        assert compiled.decide("desk:report", Dial.AUTO).verdict is Verdict.ASK
 
 
 class TestProperties:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,9 @@ def _projection(
     classifiers: Mapping[str, Classifier] | None = None,
     guards: Mapping[str, Guard] | None = None,
     brief: Brief | None = PLAN,
-    **ceiling: object,
+    **ceiling: Any,
 ) -> Projection:
-    side = Side("made", Ceiling(**ceiling))  # type: ignore[arg-type]
+    side = Side("made", Ceiling(**ceiling))
     compiled = compile_profile(Profile("made", sides=(side,), brief=brief), CATALOG)
     return Projection(
         compiled, Host("test"), {}, {"look": _look} if classifiers is None else classifiers,
@@ -49,7 +50,7 @@ class TestClassifiers:
         push = projection.judge(Call("run", {"command": "git push"}))
 
         assert status.decision.verdict is Verdict.ALLOW
-        assert (push.decision.layer, push.found.effects) == (Layer.GUARD, {"git.push"})
+        assert (push.decision.layer, push.found.effects) == (Layer.GUARD, frozenset({"git.push"}))
 
     def test_one_that_raises_refuses_and_is_named(self) -> None:
         """A classifier that fails is a refusal that names it, never a pass."""
@@ -107,7 +108,7 @@ class TestGuards:
 
 
 #: Ceiling, tool called, and the sentence and hint that the model reads.
-TEXTS = [
+TEXTS: list[tuple[dict[str, Any], str, dict[str, str], str, str]] = [
     ({"refuse": {"git.push"}}, "run", {"command": "git push"},
      "made mode refused `run`: it would have `git.push`",
      "this mode delivers its plan by `submit_plan`; `mode` tells what is there"),
@@ -127,7 +128,7 @@ TEXTS = [
 class TestText:
     @pytest.mark.parametrize(("ceiling", "tool", "args", "reason", "hint"), TEXTS)
     def test_names_mode_tool_and_cause(
-        self, ceiling: dict[str, object], tool: str, args: dict[str, str], reason: str, hint: str
+        self, ceiling: dict[str, Any], tool: str, args: dict[str, str], reason: str, hint: str
     ) -> None:
         """S001-11: a refusal names mode, tool and cause as of the call, in the past tense."""
         projection = _projection(**ceiling)

@@ -100,7 +100,7 @@ FAULTS = (
     Fault("no target is within every limit", "selectors",
           "return bool(seen) and all(", "return all("),
     Fault("a source is not looked at", "tools",
-          'kind in ("", tools[i].source)', "True"),
+          'kind in ("", tools[i].source, tools[i].origin)', "True"),
     Fault("the first of two tools gets the bare name", "tools",
           "if len(at) == 1 and n not in keys", "if n not in keys"),
     Fault("a classifier that nobody brings counts as there", "tools",

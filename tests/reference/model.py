@@ -65,6 +65,7 @@ def judge(
     bearers = bearers or [t for t in rules.tools if t.name == name]
     if not bearers:
         return Answer("deny", "filter", "unknown-tool")
+    bearers = [t for t in bearers if t.source == "remit"] or bearers
     if len(bearers) > 1:
         keys = sorted(f"{t.source}:{t.name}" for t in bearers)
         return Answer("deny", "filter", "ambiguous-name", tuple(keys))
@@ -87,13 +88,12 @@ def judge(
 
 def pinned(rules: Rules, tool: Tool) -> bool:
     """Is it a verb of the brief, or one that every mode has; by source and name."""
-    key = f"{tool.source}:{tool.name}"
-    if key in ("remit:ask_user", "remit:mode"):
-        return True
-    if (brief := rules.brief) is None:
-        return False
-    owed = ["remit:nothing_to_deliver"] if brief.required else []
-    return key in [*brief.verbs, brief.exit, *owed]
+    wanted = {"remit:ask_user", "remit:mode"}
+    if rules.brief is not None:
+        wanted |= {*rules.brief.verbs, rules.brief.exit or ""}
+        wanted |= {"remit:nothing_to_deliver"} if rules.brief.required else set()
+    serves = tool.source == "remit" or (tool.declared and (tool.verb or tool.exit))
+    return serves and not wanted.isdisjoint(f"{s}:{tool.name}" for s in (tool.source, tool.origin))
 
 
 def filtered(rules: Rules, tool: Tool) -> Answer | None:
@@ -236,7 +236,7 @@ def names(selector: str, tool: Tool) -> bool:
         return rest in tool.groups
     if kind == "tier":
         return rest == tool.tier
-    return kind == tool.source and fnmatchcase(tool.name, rest)
+    return kind in (tool.source, tool.origin) and fnmatchcase(tool.name, rest)
 
 
 def like(pattern: str, target: str) -> bool:

@@ -36,7 +36,7 @@ _NAMES = tuple(f"{v}_{n}" for v in ("read", "write", "run") for n in ("a", "b", 
 _GROUPS = ("git", "research", "memory")
 _SELECTORS = (
     *_NAMES, "read_*", "*_b", "*", "?un_[ab]", "READ_A", "remit:*",
-    *(f"{s}:{n}" for s in _SOURCES for n in ("*", "read_*", "run_a", "git:*")),
+    *(f"{s}:{n}" for s in (*_SOURCES, "hub") for n in ("*", "read_*", "run_a", "git:*")),
     *(f"group:{g}" for g in _GROUPS), *(f"tier:{t.value}" for t in Tier), "group:none",
 )  # fmt: skip
 _PATTERNS = (
@@ -55,8 +55,14 @@ _NATIVES = (
     Tool(NATIVE, "nothing_to_deliver", Tier.READ),
     Tool(NATIVE, "finalize_review", Tier.WRITE, {"record.write"}, verb=True),
 )
-#: An operator's own verb, which is no native one.
-_OWN_VERB = Tool("desk", "hand_over", Tier.WRITE, {"vendor.write"}, verb=True)
+#: An operator's own verb, which is no native one: as declared, bound to a server of another name,
+#: changed since, and a tool that only has the name.
+_OWN_VERBS = (
+    Tool("desk", "hand_over", Tier.WRITE, {"vendor.write"}, verb=True),
+    Tool("office", "hand_over", Tier.WRITE, {"vendor.write"}, verb=True, origin="desk"),
+    Tool("desk", "hand_over", Tier.WRITE, verb=True, declared=False),
+    Tool("desk", "hand_over", Tier.WRITE, {"vendor.write"}),
+)
 _BRIEFS = (
     None,
     Brief(),
@@ -135,17 +141,18 @@ class _Maker:
         )
 
     def tools(self) -> list[Tool]:
-        keys = self.some([(s, n) for s in _SOURCES for n in _NAMES], 4, 9)
+        keys = self.some([(s, n) for s in (*_SOURCES, "hub") for n in _NAMES], 4, 9)
         if self.chance(0.15):  # a name that reads like another tool's key
             keys.append(("web", "git:read_a"))
         made = [self.tool(source, name) for source, name in keys]
         made += [t for t in _NATIVES if self.chance(0.7)]
-        if self.chance(0.5):
-            made.append(_OWN_VERB)
+        if self.chance(0.6):
+            made.append(self.random.choice(_OWN_VERBS))
         if self.chance(0.1):  # a server's own tool that bears a native verb's name
             made.append(evolve(self.tool("web", "ask_user"), verb=False))
         self.random.shuffle(made)
-        return made
+        bound = [evolve(t, origin="hub") if self.chance(0.1) and not t.native else t for t in made]
+        return [t if t.name == "hand_over" else b for t, b in zip(made, bound, strict=True)]
 
     def tool(self, source: str, name: str) -> Tool:
         groups = self.some(_GROUPS, 0, 2)

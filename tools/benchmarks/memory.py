@@ -15,8 +15,8 @@ __all__ = ["figures"]
 
 def figures(short: bool) -> Iterator[Figure]:
     """Yield KiB a mode at 200 and at 10,000 tools, as it stands after a surface and a decision."""
-    for tools, modes, budget in ((200, 40, 8), (10_000, 8 if short else 40, 12)):
-        kept = _kib(tools, modes)
+    for tools, budget in ((200, 8), (10_000, 12)):
+        kept = _kib(tools, modes=40)
         yield Figure(f"memory per mode, {tools:,} tools", kept, budget, " KiB")
 
 

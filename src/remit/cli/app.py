@@ -31,6 +31,7 @@ _COMMANDS: Mapping[str, str] = {
     "check": "check:check",
     "space": "spaces:space",
     "approvals": "approvals:approvals",
+    "grants": "grants:grants",
     "plans": "plans:plans",
     "log": "log:log",
     "gateway": "gateway:gateway",

@@ -46,6 +46,10 @@ class _Wrong(Exception):
     "--child-of", "parents", multiple=True, metavar="MODE",
     help="Judge a child: this mode's ceiling narrows too. Repeatable.",
 )  # fmt: skip
+@click.option(
+    "--overlay", metavar="FILE",
+    help="Judge a space with an overlay: the [ceiling] of this file narrows too.",
+)  # fmt: skip
 @click.option("--fail-on-deny", is_flag=True, help="Exit 1 if a call is denied.")
 @in_place
 def decide(
@@ -54,6 +58,7 @@ def decide(
     catalogs: tuple[str, ...],
     autonomy: str,
     parents: tuple[str, ...],
+    overlay: str | None,
     fail_on_deny: bool,
 ) -> int:
     """Judge calls in MODE: one JSON object a line on standard input, one answer a line.
@@ -61,7 +66,8 @@ def decide(
     A call is {"tool": NAME, "args": {...}} and may have cwd, worktree and id. An operator is taken
     to be there, so `ask` is an answer. A line that cannot be read is denied; the rest go on.
     """
-    judge = _Judge(place, place.project(mode, catalogs, *parents), Dial(autonomy))
+    projection = place.project(mode, catalogs, *parents, overlay=overlay)
+    judge = _Judge(place, projection, Dial(autonomy))
     denied = wrong = False
     for number, raw in enumerate(_lines(), 1):
         if not raw.strip():

@@ -20,6 +20,7 @@ from remit.cli.output import (
     where_value,
     width,
 )
+from remit.policy.ceiling import Ceiling
 from remit.policy.problems import Position, Problem
 from remit.policy.profile import Brief, Profile, shown
 from remit.policy.vocabulary import EFFECTS, EffectClass, Verdict, in_order
@@ -27,7 +28,7 @@ from remit.policy.vocabulary import EFFECTS, EffectClass, Verdict, in_order
 if TYPE_CHECKING:
     from remit.profiles.resolution import Entry
 
-__all__ = ["effects", "modes", "show"]
+__all__ = ["ceiling_value", "effects", "modes", "show"]
 
 
 @click.command()
@@ -91,23 +92,28 @@ def profile_value(profile: Profile, aliases: Iterable[str]) -> dict[str, Any]:
     return {
         "name": profile.name,
         "label": profile.label,
-        "ceiling": {
-            "tier": ceiling.tier.value,
-            "posture": ceiling.posture.value,
-            "refuse": list(in_order(ceiling.refuse)),
-            "unknown": ceiling.unknown.value,
-            "allow": sorted(sorted(one) for one in ceiling.allow),
-            "deny": sorted(ceiling.deny),
-            "limit": {
-                effect: sorted(sorted(one) for one in ceiling.limit[effect])
-                for effect in in_order(ceiling.limit)
-            },
-        },
+        "ceiling": ceiling_value(ceiling),
         "brief": None if brief is None else _brief_value(brief),
         "pins": [shown(p) for p in profile.pins],
         "chain": list(profile.chain),
         "aliases": list(aliases),
         "where": {fact: [where_value(at) for at in ats] for fact, ats in _places(profile).items()},
+    }
+
+
+def ceiling_value(ceiling: Ceiling) -> dict[str, Any]:
+    """Return a ceiling as JSON; every list of a conjunction is there."""
+    return {
+        "tier": ceiling.tier.value,
+        "posture": ceiling.posture.value,
+        "refuse": list(in_order(ceiling.refuse)),
+        "unknown": ceiling.unknown.value,
+        "allow": sorted(sorted(one) for one in ceiling.allow),
+        "deny": sorted(ceiling.deny),
+        "limit": {
+            effect: sorted(sorted(one) for one in ceiling.limit[effect])
+            for effect in in_order(ceiling.limit)
+        },
     }
 
 

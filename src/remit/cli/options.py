@@ -120,31 +120,32 @@ class Place:
             secret=(str(found.token_file),),
         )
 
-    def project(self, mode: str, catalogs: Iterable[str], *parents: str) -> Projection:
-        """Return a mode over catalogues, narrowed by its parents' ceilings.
+    def project(
+        self, mode: str, catalogs: Iterable[str], *parents: str, overlay: str | None = None
+    ) -> Projection:
+        """Return a mode over catalogues, narrowed by its parents' ceilings and an overlay's file.
 
         Shows the warnings of holding one against the other; raises `InputError` for the errors.
         """
+        from remit.policy.profile import Profile
+        from remit.profiles.source import read_source
+
         tools, engine = self.tools(catalogs), self.engine
         profile = engine.profile(mode)
         problems = self.fit(profile, tools)
+        above = [side for parent in parents for side in engine.profile(parent).sides]
+        if overlay is not None:
+            side = engine.overlay(read_source(overlay))
+            problems += self.fit(Profile(side.name, sides=(side,)), tools)
+            above.append(side)
         if any(p.severity is Severity.ERROR for p in problems):
             raise InputError(problems)
         show_problems(problems)
-        above = [side for parent in parents for side in engine.profile(parent).sides]
         return engine.project(profile.under(*above), tools, self.host())
 
     def fit(self, profile: Profile, tools: Catalog) -> tuple[Problem, ...]:
         """Return what is wrong with a profile under a catalogue."""
-        from remit.profiles.fit import check_with_catalog
-
-        projection = self.engine.project(profile, tools, self.host())
-        return check_with_catalog(
-            profile,
-            tools,
-            self.engine.effects,
-            lambda call: projection.judge(call).decision.verdict,
-        )
+        return self.engine.fit(profile, tools, self.host())
 
 
 def _mode_files(folder: Path) -> list[Path]:

@@ -1,20 +1,17 @@
-"""`remit space`: the spaces of a workspace, their modes and dials."""
+"""`remit space`: the spaces of a workspace, and what the operator gives them."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from remit.cli.app import Family
 from remit.cli.options import DIALS, Place, as_json, in_workspace, now
 from remit.cli.output import emit, note, say, table
+from remit.cli.spaces_print import change_value, print_space, space_value
 from remit.policy.problems import InputError, Problem
-from remit.policy.vocabulary import Dial, SpaceKind
-
-if TYPE_CHECKING:
-    from remit.harness.store import Change, Space
+from remit.policy.vocabulary import Dial, SpaceKind, Verdict
 
 __all__ = ["space"]
 
@@ -58,7 +55,7 @@ def create(
             worktree=None if worktree is None else _folder(worktree),
             remote=remote,
         )
-    _print(made, as_json)
+    print_space(place, made, as_json)
 
 
 def _first_mode(place: Place, kind: SpaceKind, mode: str | None) -> str:
@@ -112,7 +109,7 @@ def list_(place: Place, as_json: bool) -> None:
     with place.store() as store:
         found = store.spaces.list()
     if as_json:
-        emit([space_value(s) for s in found])
+        emit([space_value(place, s) for s in found])
     elif not found:
         note("there is no space yet; `remit space create ID` makes one")
     else:
@@ -133,7 +130,7 @@ def show(place: Place, id: str, as_json: bool) -> None:
     """Show one space."""
     with place.store() as store:
         found = store.spaces.get(id)
-    _print(found, as_json)
+    print_space(place, found, as_json)
 
 
 @space.command("set")
@@ -172,7 +169,113 @@ def dial(place: Place, id: str, level: str, as_json: bool) -> None:
     place.operator()
     with place.store() as store:
         found = store.spaces.set_dial(id, Dial(level), by=OPERATOR, now=now())
-    _print(found, as_json)
+    print_space(place, found, as_json)
+
+
+@space.command()
+@click.argument("id")
+@click.argument("effect", metavar="CLASS")
+@click.argument("verdict", type=click.Choice([v.value for v in Verdict]), required=False)
+@click.option("--target", metavar="GLOB", help="On matching targets only.")
+@click.option("--clear", is_flag=True, help="Take this setting away; the dial speaks again.")
+@as_json
+@in_workspace
+def effect(
+    place: Place,
+    id: str,
+    effect: str,
+    verdict: str | None,
+    target: str | None,
+    clear: bool,
+    as_json: bool,
+) -> None:
+    """Set what becomes of an effect in a space, whatever its dial says (operator)."""
+    from remit.harness.store import OPERATOR
+    from remit.policy.gate import Setting
+
+    place.operator()
+    if (verdict is None) is not clear:
+        raise InputError(
+            Problem(
+                "usage",
+                "give a verdict, or `--clear`",
+                f"the verdicts are {', '.join(f'`{v}`' for v in Verdict)}",
+            )
+        )
+    with place.store() as store:
+        if verdict is None:
+            found = store.spaces.clear_effect(id, effect, target, by=OPERATOR, now=now())
+        else:
+            setting = Setting(effect, Verdict(verdict), target)
+            known = place.engine.effects
+            found = store.spaces.set_effect(id, setting, by=OPERATOR, now=now(), known=known)
+    print_space(place, found, as_json)
+
+
+@space.command()
+@click.argument("id")
+@click.argument("file", required=False)
+@click.option("--clear", is_flag=True, help="Take the overlay away.")
+@as_json
+@in_workspace
+def overlay(place: Place, id: str, file: str | None, clear: bool, as_json: bool) -> None:
+    """Narrow a space in every mode by the [ceiling] of a file (operator).
+
+    What the file says now is kept; it may change or go afterwards.
+    """
+    from remit.harness.store import OPERATOR, Overlay
+    from remit.profiles.source import read_source
+
+    place.operator()
+    if (file is None) is not clear:
+        raise InputError(
+            Problem(
+                "usage",
+                "give the file of an overlay, or `--clear`",
+                "it holds one `[ceiling]` table",
+            )
+        )
+    with place.store() as store:
+        kept = None
+        if file is not None:
+            store.spaces.get(id)
+            source = read_source(os.path.abspath(file))
+            place.engine.overlay(source)
+            kept = Overlay(source.file, source.text)
+        found = store.spaces.set_overlay(id, kept, by=OPERATOR, now=now())
+    print_space(place, found, as_json)
+
+
+@space.command()
+@click.argument("id")
+@click.option("--why", default="", help="A reason, for the history.")
+@as_json
+@in_workspace
+def lock(place: Place, id: str, why: str, as_json: bool) -> None:
+    """Forward no call of a space from now on (operator).
+
+    Its own verbs still reach you, but it cannot be left by an approval. What runs is not ended.
+    """
+    _lock(place, id, True, why, as_json)
+
+
+@space.command()
+@click.argument("id")
+@click.option("--why", default="", help="A reason, for the history.")
+@as_json
+@in_workspace
+def unlock(place: Place, id: str, why: str, as_json: bool) -> None:
+    """Forward the calls of a space again, by its mode and dial (operator)."""
+    _lock(place, id, False, why, as_json)
+
+
+def _lock(place: Place, id: str, locked: bool, why: str, as_json: bool) -> None:
+    from remit.harness.store import OPERATOR
+
+    place.operator()
+    with place.store() as store:
+        found = store.spaces.set_lock(id, locked, by=OPERATOR, now=now(), why=why)
+    print_space(place, found, as_json)
 
 
 @space.command()
@@ -180,59 +283,13 @@ def dial(place: Place, id: str, level: str, as_json: bool) -> None:
 @as_json
 @in_workspace
 def history(place: Place, id: str, as_json: bool) -> None:
-    """List what a space was given, oldest first: which mode or dial, by whom and why."""
+    """List what a space was given, oldest first: modes, dials and the rest, by whom and why."""
     with place.store() as store:
         changes = store.spaces.history(id)
     if as_json:
-        emit([_change_value(c) for c in changes])
+        emit([change_value(c) for c in changes])
     else:
         table(
             ("at", "what", "value", "by", "why"),
             ((c.at[:19] + "Z", c.what, c.value, c.by, c.why or "-") for c in changes),
         )
-
-
-def space_value(space: Space) -> dict[str, Any]:
-    """Return a space as JSON; what later releases let an operator set is there, unset."""
-    return {
-        "id": space.id,
-        "mode": space.mode,
-        "pending": None,
-        "kind": space.kind.value,
-        "worktree": space.worktree,
-        "dial": space.dial.value,
-        "effects": {},
-        "overlay": None,
-        "locked": False,
-        "remote": space.remote,
-        "revision": space.revision,
-    }
-
-
-def _change_value(change: Change) -> dict[str, Any]:
-    return {
-        "at": change.at,
-        "what": change.what,
-        "value": change.value,
-        "by": change.by,
-        "why": change.why,
-        "answer": change.answer.value if change.answer else None,
-        "revision": change.revision,
-        "approval": change.approval,
-    }
-
-
-def _print(space: Space, as_json: bool) -> None:
-    if as_json:
-        emit(space_value(space))
-        return
-    for name, value in (
-        ("space", space.id),
-        ("mode", space.mode),
-        ("dial", space.dial.value),
-        ("kind", space.kind.value),
-        ("worktree", space.worktree or "none"),
-        ("remote", "yes" if space.remote else "no"),
-        ("revision", str(space.revision)),
-    ):
-        say(f"{name:<10}{value}")

@@ -26,11 +26,17 @@ from remit.policy.projection import Host, Projection
 from remit.policy.tools import NATIVE, Catalog
 from remit.policy.vocabulary import EffectClass, admitted
 from remit.profiles.catalogs import native_catalog, parse_catalog
+from remit.profiles.ceilings import parse_overlay
+from remit.profiles.fit import check_with_catalog
 from remit.profiles.library import Library
 from remit.profiles.source import Source as TextSource
 from remit.profiles.source import decode, read_source
+from remit.profiles.terms import Terms
 
-__all__ = ["Engine"]
+__all__ = ["OVERLAY", "Engine", "closed"]
+
+#: What the side is called that a space's overlay is.
+OVERLAY = "overlay"
 
 _log = logging.getLogger("remit")
 
@@ -47,6 +53,7 @@ class Engine:
     _shipped: Mapping[str, Source] = field(factory=dict, repr=False)
     _compiled: dict[tuple[Any, ...], Compiled] = field(factory=dict, repr=False)
     _projections: dict[tuple[Any, ...], Projection] = field(factory=dict, repr=False)
+    _overlays: dict[TextSource, Side] = field(factory=dict, repr=False)
 
     @classmethod
     def load(
@@ -157,15 +164,27 @@ class Engine:
             return self.library.get(mode)
         except InputError as error:
             _log.warning("mode %s is unavailable, nothing is admitted: %s", mode, error)
-            ceiling = Ceiling(allow=frozenset({frozenset()}))
-            return Profile(
-                mode,
-                label=mode,
-                intent=f"This mode cannot be used: {error.problems[0].message}. "
-                "Nothing is admitted until an operator sets another.",
-                selectable=False,
-                sides=(Side(mode, ceiling),),
-            )
+            return closed(Profile(mode, label=mode, selectable=False), "mode", error.problems[0])
+
+    def overlay(self, text: TextSource) -> Side:
+        """Return the side that a text with one ``[ceiling]`` states, to narrow a mode with.
+
+        Raises `InputError` with every problem of it.
+        """
+        side = self._overlays.get(text)
+        if side is None:
+            side = self._overlays[text] = parse_overlay(text, Terms(self.effects), OVERLAY)
+        return side
+
+    def fit(self, profile: Profile, catalog: Catalog, host: Host) -> tuple[Problem, ...]:
+        """Return what is wrong with a profile under a catalogue; examples are judged as calls."""
+        projection = self.project(profile, catalog, host)
+        return check_with_catalog(
+            profile,
+            catalog,
+            self.effects,
+            lambda call: projection.judge(call).decision.verdict,
+        )
 
     def project(
         self,
@@ -200,6 +219,18 @@ class Engine:
         """Tell observing plugins; one that fails is logged and changes nothing."""
         for problem in self.registry.observe(hook, **facts):
             _log.warning("%s", problem)
+
+
+def closed(profile: Profile, what: str, why: Problem) -> Profile:
+    """Return what stands in for a profile that cannot be used as ``what`` is: it admits nothing.
+
+    What the profile itself has for a brief stays, and so do the verbs that every mode has.
+    """
+    return evolve(
+        profile.under(Side(what, Ceiling(allow=frozenset({frozenset()})))),
+        intent=f"This {what} cannot be used: {why.message}. "
+        "Nothing is admitted until an operator sets another.",
+    )
 
 
 def _text(source: Source) -> TextSource:

@@ -340,11 +340,19 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
 )
 
 
-def left_since(desk: Desk, error: StoreConflict) -> Answer:
+def left_since(desk: Desk) -> Answer:
     """Answer a verb whose mode was left between frame and call."""
-    problem = error.problems[0]
     return Answer(
-        f"Nothing was done: mode `{desk.frame.space.mode}` was left since this step began "
-        f"({problem.message}). `mode` tells what holds now.",
+        f"Nothing was done: mode `{desk.frame.space.mode}` was left since this step began. "
+        "`mode` tells what holds now.",
         True,
     )
+
+
+def undone(desk: Desk, error: StoreConflict) -> Answer:
+    """Answer a verb whose space was changed before it could be served."""
+    problem = error.problems[0]
+    if problem.code == "space-changed":
+        return left_since(desk)
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return Answer(f"Nothing was done: {problem.message}{hint}.", True)

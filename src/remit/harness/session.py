@@ -1,12 +1,15 @@
 """A session: one conversation in one space on one host, and the one way that its calls take.
 
-Every call, pinned or not, goes through `Session.call`: judged against the frame, recorded, and
-answered or handed on. The decision is in the log before anything runs.
+Every call, pinned or not, goes through `Session.call`: judged by its frame and by what is in force
+now, recorded, and answered or handed on. The decision is in the log before anything runs, in one
+transaction with what it was judged by: a switch or a lock is before it, and then it bites, or after
+it.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,34 +17,69 @@ from pathlib import Path
 
 from attrs import frozen
 
-from remit.harness.engine import Engine
+from remit.harness.engine import OVERLAY, Engine, closed
 from remit.harness.facts import gather, start
-from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since
-from remit.harness.store import ApprovalKind, ApprovalState, Space, Store, StoreConflict
+from remit.harness.frames import Frame, Judged, judge
+from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since, undone
+from remit.harness.store import (
+    Approval,
+    ApprovalKind,
+    ApprovalState,
+    GrantRecord,
+    Overlay,
+    Space,
+    Store,
+    StoreConflict,
+)
+from remit.harness.store.log import Writer
+from remit.harness.store.names import check_conversation
 from remit.harness.touched import seen
 from remit.policy.digest import call_digest
 from remit.policy.escape import escape
-from remit.policy.projection import Host, Judgement, Projection
+from remit.policy.grants import covering
+from remit.policy.problems import InputError, Problem
+from remit.policy.profile import ASK_USER, MODE, Profile
+from remit.policy.projection import Host, Judgement
 from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 from remit.policy.vocabulary import Layer, Verdict, in_order
+from remit.profiles.fit import blocks_host
+from remit.profiles.source import Source
 
 __all__ = ["Answer", "Frame", "Run", "Session"]
 
-
-@frozen
-class Frame:
-    """What holds for one step: the space as it was read, and the projection of its mode."""
-
-    space: Space
-    projection: Projection
+_log = logging.getLogger("remit")
 
 
 @frozen
 class Run:
-    """Forward the call, once. ``approval`` is the id of the approval that it used up, if any."""
+    """Forward the call, once.
+
+    ``approval`` is the id of the approval that it used up, if any; ``grants`` are those of the
+    grants by which it was not asked for.
+    """
 
     tool: Tool
     approval: str | None = None
+    grants: tuple[str, ...] = ()
+
+
+@frozen
+class _Leave:
+    """Who said yes to a call that asks, or whom it waits for."""
+
+    approval: Approval | None = None
+    grants: tuple[GrantRecord, ...] = ()
+
+    @property
+    def given(self) -> bool:
+        """May the call run."""
+        # As it was found: what was approved is used up by then.
+        found = self.approval is not None and self.approval.state is ApprovalState.APPROVED
+        return found or bool(self.grants)
+
+
+class _Moved(Exception):
+    """The space was changed between the judging of a call and the record of it."""
 
 
 class Session:
@@ -56,6 +94,7 @@ class Session:
         host: Host,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        check_conversation(conversation)
         self.engine = engine
         self.store = store
         self.space = space
@@ -64,6 +103,10 @@ class Session:
         self.clock = clock
         self.catalog = engine.with_natives(Catalog())
         self._lock = threading.RLock()
+        #: By mode and catalogue, what keeps the one from use with the other.
+        self._fit: dict[tuple[str, str], Problem | None] = {}
+        #: By mode, overlay and catalogue, what is in force.
+        self._profiles: dict[tuple[str, Overlay | None, str], Profile] = {}
 
     def set_catalog(self, catalog: Catalog) -> None:
         """Say which tools there are besides the native verbs."""
@@ -76,13 +119,46 @@ class Session:
     def frame(self) -> Frame:
         """Read the space and project its mode as it is now; raises if there is no such space."""
         with self._lock:
-            space = self.store.spaces.get(self.space)
-            profile = self.engine.in_force(space.mode)
-            return Frame(space, self.engine.project(profile, self.catalog, self.host))
+            # In this order: a grant that comes between the two is none of this step's.
+            seq = self.store.log.head()
+            return self._framed(self.store.spaces.get(self.space), seq)
+
+    def _framed(self, space: Space, seq: int) -> Frame:
+        at = (space.mode, space.overlay, self.catalog.hash)
+        profile = self._profiles.get(at)
+        if profile is None:
+            profile = self._profiles[at] = self._profile(space.mode, space.overlay)
+        projection = self.engine.project(profile, self.catalog, self.host, space.effects)
+        return Frame(space, projection, seq)
+
+    def _profile(self, mode: str, overlay: Overlay | None) -> Profile:
+        profile = self.engine.in_force(mode)
+        if (problem := self._unfit(profile)) is not None:
+            profile = closed(Profile(mode, label=mode, selectable=False), "mode", problem)
+        if overlay is None:
+            return profile
+        try:
+            side = self.engine.overlay(Source(overlay.text, overlay.file))
+            problem = self._unfit(Profile(OVERLAY, sides=(side,)))
+        except InputError as error:
+            _log.warning("an overlay is unavailable, nothing is admitted: %s", error)
+            problem = error.problems[0]
+        return profile.under(side) if problem is None else closed(profile, OVERLAY, problem)
+
+    def _unfit(self, profile: Profile) -> Problem | None:
+        """Return what keeps a mode from use with the tools that there are; tell the rest once."""
+        at = (profile.hash, self.catalog.hash)
+        if at not in self._fit:
+            bare = len(self.catalog.tools) == len(self.engine.natives.tools)
+            found = () if bare else self.engine.fit(profile, self.catalog, self.host)
+            for problem in found:
+                _log.warning("%s", problem)
+            self._fit[at] = next(filter(blocks_host, found), None)
+        return self._fit[at]
 
     def native_tools(self, frame: Frame) -> tuple[NativeTool, ...]:
         """Return the native verbs of a frame as the model sees them."""
-        profile = frame.projection.compiled.profile
+        profile = frame.profile
         return tuple(
             NATIVES[t.name].tool(t.name, profile)
             for t in frame.projection.tools
@@ -90,27 +166,50 @@ class Session:
         )
 
     def call(self, frame: Frame, call: Call, tool_hash: str = "") -> Run | Answer:
-        """Judge one call against a frame, record the decision, and answer it or hand it on.
+        """Judge one call of a step, record the decision, and answer it or hand it on.
 
-        ``tool_hash`` stands for the tool as the model saw it; an approval is bound to it.
+        The call is judged by the frame and by what is in force now, whichever is stricter.
+        ``tool_hash`` stands for the tool as the model saw it; approvals and grants are bound to it.
         """
         with self._lock:
-            now = self.clock()
-            judged = frame.projection.judge(
-                call, frame.space.dial, self._facts(frame, call), self._seen(frame, call)
-            )
-            native = judged.tool is not None and judged.tool.native
-            if judged.tool is not None and native and judged.decision.layer is Layer.PIN:
-                return self._serve(frame, judged, judged.tool, now)
-            match judged.decision.verdict:
-                case Verdict.DENY:
-                    self._record(frame, judged, now)
-                    return self._refused(frame, judged)
-                case Verdict.ASK:
-                    return self._ask(frame, judged, tool_hash, now)
-            self._record(frame, judged, now)
-            assert judged.tool is not None, "only a known tool is allowed"
-            return Run(judged.tool)
+            while True:
+                now = self._framed(self.store.spaces.get(self.space), frame.seq)
+                judged = judge(
+                    self.engine,
+                    frame,
+                    now,
+                    lambda projection, dial: projection.judge(
+                        call, dial, self._facts(frame, call), self._seen(frame, call)
+                    ),
+                )
+                try:
+                    return self._step(frame, now, judged, tool_hash)
+                except _Moved:
+                    continue
+
+    def _step(self, frame: Frame, now: Frame, judged: Judged, tool_hash: str) -> Run | Answer:
+        decision, tool, at = judged.judgement.decision, judged.judgement.tool, self.clock()
+        with self.store.log.writing(at) as writer:
+            if self.store.spaces.get(self.space) != now.space:
+                raise _Moved
+            asked = decision.verdict is Verdict.ASK
+            leave = self._leave(writer, frame, now, judged, tool_hash, at) if asked else _Leave()
+            self._record(writer, now, judged, tool_hash, leave)
+        self.engine.observe(
+            "decision_made",
+            space=now.space.id,
+            mode=judged.projection.mode,
+            judgement=judged.judgement,
+        )
+        if decision.verdict is Verdict.DENY:
+            return self._refused(judged)
+        assert tool is not None, "only a known tool is not refused"
+        if tool.native and decision.layer is Layer.PIN:
+            return self._serve(frame, now, judged.judgement, tool, at)
+        if asked and not leave.given:
+            return self._waiting(judged, tool, leave.approval)
+        used = leave.approval.id if leave.approval else None
+        return Run(tool, used, tuple(g.id for g in leave.grants))
 
     @property
     def _agent(self) -> str:
@@ -125,89 +224,126 @@ class Session:
         bases = [p for p in (frame.space.worktree, str(Path.cwd())) if p]
         return seen(call, tool, self.host, self.engine.admitted, bases)
 
-    def _serve(self, frame: Frame, judged: Judgement, tool: Tool, now: datetime) -> Answer:
-        desk = Desk(self.store, frame, self.conversation, now)
-        self._record(frame, judged, now)
+    def _serve(
+        self, frame: Frame, now: Frame, judged: Judgement, tool: Tool, at: datetime
+    ) -> Answer:
+        anywhere = tool.key in (MODE, ASK_USER)
+        desk = Desk(self.store, now if anywhere else frame, self.conversation, at)
+        if not anywhere and now.space.revision != frame.space.revision:
+            return left_since(desk)
         try:
             return NATIVES[tool.name].answer(desk, tool.name, judged.call.args)
         except StoreConflict as error:
-            return left_since(desk, error)
+            return undone(desk, error)
 
-    def _ask(self, frame: Frame, judged: Judgement, tool_hash: str, now: datetime) -> Run | Answer:
-        assert judged.tool is not None, "only a known tool is asked for"
-        space, approvals = frame.space, self.store.approvals
+    def _leave(
+        self,
+        writer: Writer,
+        frame: Frame,
+        now: Frame,
+        judged: Judged,
+        tool_hash: str,
+        at: datetime,
+    ) -> _Leave:
+        """Find who said yes to a call that asks, or ask the operator; within a transaction."""
+        judgement, space, approvals = judged.judgement, now.space, self.store.approvals
+        tool, found = judgement.tool, judgement.found
+        assert tool is not None, "only a known tool is asked for"
+        if grants := self._granted(frame, now, judged, tool_hash):
+            for grant in grants:
+                self.store.grants.bind(writer, grant, tool_hash)
+            return _Leave(grants=grants)
         bound = call_digest(
-            source=judged.tool.source,
-            tool=judged.tool.name,
+            source=tool.source,
+            tool=tool.name,
             tool_hash=tool_hash,
-            args=judged.call.args,
+            args=judgement.call.args,
             cwd=str(Path.cwd()),
-            effects=judged.found.effects,
+            effects=found.effects,
             revision=space.revision,
         )
         kind, conversation = ApprovalKind.CALL, self.conversation
-        found = approvals.find(space.id, conversation, kind, now=now, digest=bound)
-        if found is not None and found.state is ApprovalState.APPROVED:
-            try:
-                approvals.use(found.id, now=now)
-            except StoreConflict:
-                return Answer(f"approval `{found.id}` was used or withdrawn meanwhile", True)
-            self._record(frame, judged, now, approval=found.id)
-            return Run(judged.tool, found.id)
-        self._record(frame, judged, now, approval=found.id if found else None)
-        text = frame.projection.text(judged)
-        if found is not None and found.state is ApprovalState.REJECTED:
-            why = f": {found.feedback}" if found.feedback else ""
-            return Answer(f"the operator rejected `{judged.tool.name}` as called{why}", True)
-        found = approvals.open(
-            kind,
-            space=space.id,
-            conversation=conversation,
-            requested_by=self._agent,
-            digest=bound,
-            shown=_shown(judged),
-            now=now,
-        )
+        there = approvals.find(space.id, conversation, kind, now=at, digest=bound)
+        if there is not None:
+            there = approvals.settle(writer, there.id, at)
+        if there is not None and there.state is ApprovalState.APPROVED:
+            approvals.consume(writer, there)
+            return _Leave(there)
+        if there is None or not (there.state.open or there.state is ApprovalState.REJECTED):
+            there = approvals.ask(
+                writer,
+                kind,
+                space=space.id,
+                conversation=conversation,
+                requested_by=self._agent,
+                digest=bound,
+                shown=_shown(judgement),
+                now=at,
+            )
+        return _Leave(there)
+
+    def _granted(
+        self, frame: Frame, now: Frame, judged: Judged, tool_hash: str
+    ) -> tuple[GrantRecord, ...]:
+        """Return the grants by which a call runs: of this mode, this tool, and before the step."""
+        judgement, space = judged.judgement, now.space
+        if judgement.tool is None or frame.space.mode != space.mode:
+            return ()
+        standing = {
+            g.grant: g
+            for g in self.store.grants.standing(space.id, judgement.tool.key, space.mode)
+            if g.seq <= frame.seq and g.tool_hash in (None, tool_hash)
+        }
+        shape = judged.projection.compiled.catalog.shape(judgement.tool)
+        args, found = judgement.call.args, judgement.found
+        return tuple(standing[g] for g in covering(standing, shape, args, found, judged.asked))
+
+    def _waiting(self, judged: Judged, tool: Tool, approval: Approval | None) -> Answer:
+        assert approval is not None, "what is not granted was asked for"
+        if approval.state is ApprovalState.REJECTED:
+            why = f": {approval.feedback}" if approval.feedback else ""
+            return Answer(f"the operator rejected `{tool.name}` as called{why}", True)
+        text = judged.projection.text(judged.judgement)
         hint = f" {text.hint}." if text.hint else ""
         return Answer(
-            f"{text.reason}. It did not run: approval `{found.id}` is pending.{hint} The operator "
-            f"decides with `remit approvals approve {found.id}`; then call again in the same way.",
+            f"{text.reason}. It did not run: approval `{approval.id}` is pending.{hint} The "
+            f"operator decides with `remit approvals approve {approval.id}`; then call again in "
+            "the same way.",
             True,
-            {"approval": found.id, "kind": "call", "state": "pending"},
+            {"approval": approval.id, "kind": "call", "state": "pending"},
         )
 
-    def _refused(self, frame: Frame, judged: Judgement) -> Answer:
-        text = frame.projection.text(judged)
+    def _refused(self, judged: Judged) -> Answer:
+        text = judged.projection.text(judged.judgement)
         hint = text.hint[:1].upper() + text.hint[1:]
         return Answer(f"{text.reason}. {hint}".rstrip(" ."), True)
 
     def _record(
-        self, frame: Frame, judged: Judgement, now: datetime, approval: str | None = None
+        self, writer: Writer, now: Frame, judged: Judged, tool_hash: str, leave: _Leave
     ) -> None:
-        decision = judged.decision
-        self.store.log.record(
+        judgement, space = judged.judgement, now.space
+        decision, tool = judgement.decision, judgement.tool
+        writer.record(
             "decision",
             {
-                "mode": frame.space.mode,
-                "revision": frame.space.revision,
-                "dial": frame.space.dial.value,
-                "tool": judged.tool.key if judged.tool else escape(judged.call.tool),
+                "mode": space.mode,
+                "revision": space.revision,
+                "dial": space.dial.value,
+                "tool": tool.key if tool else escape(judgement.call.tool),
+                "tool_hash": tool_hash,
                 "verdict": decision.verdict.value,
                 "layer": decision.layer.value,
                 "cause": decision.cause.value,
-                "effects": list(in_order(judged.found.effects)),
-                "opaque": judged.found.opaque,
-                "reason": escape(frame.projection.text(judged).reason),
-                "approval": approval,
-                "projection": frame.projection.hash,
+                "effects": list(in_order(judgement.found.effects)),
+                "opaque": judgement.found.opaque,
+                "reason": escape(judged.projection.text(judgement).reason),
+                "approval": leave.approval.id if leave.approval else None,
+                "grants": [g.id for g in leave.grants],
+                "projection": judged.projection.hash,
             },
-            space=frame.space.id,
+            space=space.id,
             conversation=self.conversation,
             actor=self._agent,
-            now=now,
-        )
-        self.engine.observe(
-            "decision_made", space=frame.space.id, mode=frame.space.mode, judgement=judged
         )
 
 

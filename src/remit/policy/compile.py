@@ -164,8 +164,9 @@ def compile_profile(
     for i in catalog.native:
         rows[i] = place(_OTHER_VERB)
     for key in profile.pins:
-        if (at := catalog.index.get(key)) is not None and catalog.tools[at].key == key:
-            rows[at] = place(_PIN)
+        for i in catalog.select(key):
+            if _serves(catalog.tools[i]):
+                rows[i] = place(_PIN)
 
     return Compiled(
         profile,
@@ -177,6 +178,11 @@ def compile_profile(
         askable,
         catalog.index,
     )
+
+
+def _serves(tool: Tool) -> bool:
+    """Say whether a tool may be pinned: one that changed since it was declared may not."""
+    return tool.native or (tool.declared and (tool.verb or tool.exit))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -38,6 +38,7 @@ class Cause(StrEnum):
     SETTING = "setting"
     NO_EFFECTS = "no-effects"
     NOBODY = "nobody-to-ask"
+    LOCKED = "locked"
     INPUT = "bad-input"
 
 
@@ -109,6 +110,7 @@ _BECAUSE: Mapping[Cause, str] = MappingProxyType(
         Cause.SETTING: "the operator set {detail} for this space",
         Cause.NO_EFFECTS: "it can write, yet no effect of it is declared",
         Cause.NOBODY: "it needed an approval and nobody could be asked",
+        Cause.LOCKED: "the operator had locked this space",
         Cause.INPUT: "{detail}",
     }
 )
@@ -119,6 +121,7 @@ _HINTS: Mapping[Cause, str] = MappingProxyType(
         Cause.UNDECLARED: "an operator can declare it in a catalogue",
         Cause.NO_EFFECTS: "an operator can declare its effects in a catalogue",
         Cause.NOBODY: "an operator can approve, or allow the effect in this space",
+        Cause.LOCKED: "an operator can unlock it; `ask_user` reaches one",
         Cause.PROTECTED: "protected paths are changed by the operator alone",
     }
 )

@@ -99,7 +99,7 @@ def _facts(compiled: Compiled, judgement: Judgement, dial: Dial) -> Iterator[Fac
     tool = judgement.tool
     assert tool is not None, "an unknown tool has no facts"
     profile, decision = compiled.profile, judgement.decision
-    if tool.key in profile.pins:
+    if decision.layer is Layer.PIN:
         where = profile.where.get("brief.verbs") or profile.where.get("brief") or Position()
         yield Fact(Layer.PIN, Verdict.ALLOW, f"`{shown(tool.key)}` is pinned", profile.name, where)
         return

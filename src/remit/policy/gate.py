@@ -11,7 +11,7 @@ from remit.policy.selectors import target_matches
 from remit.policy.tools import CallEffects, Shape
 from remit.policy.vocabulary import ADMITTED, Dial, Layer, Tier, Verdict, in_order
 
-__all__ = ["Setting", "gate"]
+__all__ = ["Setting", "asked", "gate"]
 
 _A, _Q, _D = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 
@@ -65,16 +65,14 @@ def _set(
     )
 
 
-def gate(
+def _cells(
     shape: Shape,
     found: CallEffects,
     dial: Dial,
-    settings: Iterable[Setting] = (),
-    admitted: frozenset[str] = ADMITTED,
-    askable: bool = True,
-) -> Decision:
-    """Judge a call that filter and guard let through; the strictest over its effects wins."""
-    settings = tuple(settings)
+    settings: tuple[Setting, ...],
+    admitted: frozenset[str],
+) -> list[tuple[Verdict, Cause, str]]:
+    """Return what becomes of each thing that a call has; what is no effect has an empty name."""
     cells: list[tuple[Verdict, Cause, str]] = []
     for effect in in_order(found.effects):
         verdict, cause = _set(
@@ -88,6 +86,31 @@ def gate(
         cells.append((_UNSAID[at], Cause.NO_EFFECTS, ""))
     if found.opaque:
         cells.append((_CHANGE[at], Cause.UNREAD, ""))
+    return cells
+
+
+def asked(
+    shape: Shape,
+    found: CallEffects,
+    dial: Dial,
+    settings: Iterable[Setting] = (),
+    admitted: frozenset[str] = ADMITTED,
+) -> frozenset[str]:
+    """Return the effects of a call that ask; the empty name stands for what is no effect."""
+    cells = _cells(shape, found, dial, tuple(settings), admitted)
+    return frozenset(effect for verdict, _, effect in cells if verdict is Verdict.ASK)
+
+
+def gate(
+    shape: Shape,
+    found: CallEffects,
+    dial: Dial,
+    settings: Iterable[Setting] = (),
+    admitted: frozenset[str] = ADMITTED,
+    askable: bool = True,
+) -> Decision:
+    """Judge a call that filter and guard let through; the strictest over its effects wins."""
+    cells = _cells(shape, found, dial, tuple(settings), admitted)
     verdict = max((v for v, _, _ in cells), default=Verdict.ALLOW)
     decisive = [(c, e) for v, c, e in cells if v is verdict]
     if verdict is Verdict.ALLOW and not any(c is Cause.SETTING for c, _ in decisive):

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from remit.policy.ceiling import TOP, Ceiling, narrow
 from remit.policy.problems import Position
-from remit.policy.tools import NATIVE
+from remit.policy.tools import NATIVE, shown
 from remit.policy.vocabulary import Announce, Verdict
 
 __all__ = ["ASK_USER", "MODE", "NOTHING_TO_DELIVER", "Brief", "Example", "Profile", "Side", "shown"]
@@ -21,11 +21,6 @@ ASK_USER = f"{NATIVE}:ask_user"
 MODE = f"{NATIVE}:mode"
 #: The honest way out of a contract; there wherever a brief requires a verb.
 NOTHING_TO_DELIVER = f"{NATIVE}:nothing_to_deliver"
-
-
-def shown(key: str) -> str:
-    """Return a tool key as people read it: native verbs without their source."""
-    return key.removeprefix(f"{NATIVE}:")
 
 
 @frozen

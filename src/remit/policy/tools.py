@@ -25,6 +25,7 @@ __all__ = [
     "Repo",
     "Shape",
     "Tool",
+    "shown",
 ]
 
 #: What an argument can be to a classifier: a path and what is done to it, or code, or data.
@@ -76,6 +77,9 @@ class Tool:
     declared: bool = True
     verb: bool = False
     exit: bool = False
+    #: The catalogue's own source, where an operator bound it to a server of another name. What a
+    #: profile says of either source holds.
+    origin: str | None = None
     #: What a classifier is to make of arguments: path of an argument and role, in order.
     arguments: tuple[tuple[str, str], ...] = field(default=(), converter=_pairs)
     #: For a tool of several actions: the effects of each, by the argument's value.
@@ -107,6 +111,11 @@ class Shape:
     def of(cls, tool: Tool) -> Shape:
         """Return the shape of a tool."""
         return cls(tool.tier, tool.effects, tool.declared, tool.classify, tool.least)
+
+
+def shown(key: str) -> str:
+    """Return a tool key as people read it: native verbs without their source."""
+    return key.removeprefix(f"{NATIVE}:")
 
 
 def small_ints(numbers: Sequence[int], bound: int) -> bytes | array[int]:
@@ -154,18 +163,22 @@ class Catalog:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Places by ``source:name`` and, where only one tool bears it, by bare name."""
+        """Places by ``source:name`` and, where only one tool bears it, by bare name.
+
+        The bare name of one of remit's own verbs is that verb's, whoever else bears it.
+        """
         keys = {tool.key: i for i, tool in enumerate(self.tools)}
         bare = {n: min(at) for n, at in self._named.items() if len(at) == 1 and n not in keys}
-        return bare | keys
+        ours = {self.tools[i].name: i for i in self.native}
+        return bare | ours | keys
 
     @cached_property
     def ambiguous(self) -> Mapping[str, tuple[str, ...]]:
-        """Names that more than one tool bears, with the keys of those tools."""
+        """Bare names that mean no tool because several bear them, with the keys of those."""
         return {
             name: tuple(sorted(self.tools[i].key for i in at))
             for name, at in self._named.items()
-            if len(at) > 1
+            if name not in self.index
         }
 
     @cached_property
@@ -203,10 +216,13 @@ class Catalog:
 
     def called(self, key: str) -> str:
         """Return the name by which a model is told of a tool: without its source, if that is it."""
-        name = key.partition(":")[2]
-        at = self.index.get(name)
-        there = at is not None and self.tools[at].key == key
-        return name if there else key.removeprefix(f"{NATIVE}:")
+        at = self.index.get(key)
+        if at is None or self.tools[at].key != key:  # the key of a catalogue's own source
+            at = min(self.select(key), default=None)
+        if at is None:
+            return shown(key)
+        tool = self.tools[at]
+        return tool.name if self.index.get(tool.name) == at else shown(tool.key)
 
     def shape(self, tool: Tool) -> Shape:
         """Return the shape that a tool of this catalogue is judged by."""
@@ -234,7 +250,7 @@ class Catalog:
             named = frozenset(i for i, t in enumerate(tools) if match(t.name))
         else:
             named = self._named.get(rest, frozenset())
-        return frozenset(i for i in named if kind in ("", tools[i].source))
+        return frozenset(i for i in named if kind in ("", tools[i].source, tools[i].origin))
 
     @cached_property
     def _named(self) -> Mapping[str, frozenset[int]]:
@@ -249,8 +265,8 @@ class Catalog:
         rows = [
             [
                 t.source, t.name, t.tier, sorted(t.effects), sorted(t.groups), t.classify,
-                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit, t.arguments,
-                [(name, sorted(effects)) for name, effects in t.actions],
+                sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit, t.origin,
+                t.arguments, [(name, sorted(effects)) for name, effects in t.actions],
             ]
             for t in self.tools
         ]  # fmt: skip

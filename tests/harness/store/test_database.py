@@ -185,15 +185,16 @@ def test_an_older_schema_is_migrated_in_one_transaction(
     def fail(db: peewee.Database) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr(schema, "MIGRATIONS", (add, fail))
+    done = schema.MIGRATIONS
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*done, add, fail))
     with pytest.raises(ZeroDivisionError):
         Store.open(path)
-    monkeypatch.setattr(schema, "MIGRATIONS", (add, lambda db: None))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*done, add, lambda db: None))
     for _ in range(2):
         with Store.open(path) as store:
             assert store._database.row("SELECT added FROM space") == ("new",)
-            assert store._database.row("PRAGMA user_version") == (3,)
+            assert store._database.row("PRAGMA user_version") == (schema.VERSION,)
 
 
 def test_threads_share_a_store(store: Store, space: str, now: datetime) -> None:

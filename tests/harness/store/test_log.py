@@ -184,7 +184,10 @@ def test_tables_that_differ_from_the_log_are_named_and_made_anew(
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE space SET mode = 'plan' WHERE id = 'demo'")
         db.execute("DELETE FROM space WHERE id = 'gone'")
-        db.execute("INSERT INTO space VALUES ('new', 'chat', 'normal', NULL, 'auto', 0, 1, '2026')")
+        db.execute(
+            "INSERT INTO space VALUES"
+            " ('new', 'chat', 'normal', NULL, 'auto', 0, 1, '2026', '[]', NULL, 0)"
+        )
     found = filled.log.rebuild()
     assert [p.message for p in found.problems] == [
         "row `demo` of `space` differs",

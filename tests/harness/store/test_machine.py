@@ -13,11 +13,15 @@ from remit.harness.store import (
     ApprovalKind,
     ApprovalState,
     ExitState,
+    Overlay,
     Store,
     StoreConflict,
 )
+from remit.policy.gate import Setting
+from remit.policy.grants import Grant
 from remit.policy.plan import Plan, PlanNode
-from remit.policy.vocabulary import Dial
+from remit.policy.problems import InputError
+from remit.policy.vocabulary import Dial, Verdict
 
 SPACES = ("one", "two")
 MODES = ("chat", "plan", "review")
@@ -31,7 +35,7 @@ AFTER = {
 
 
 class Life(RuleBasedStateMachine):
-    """Spaces, approvals, exits and plans of one store, under random acts of random actors."""
+    """Spaces and all that they hold in one store, under random acts of random actors."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,6 +79,55 @@ class Life(RuleBasedStateMachine):
     @rule(space=spaces, dial=st.sampled_from(Dial))
     def turn(self, space: str, dial: Dial) -> None:
         assert self.store.spaces.set_dial(space, dial, by="operator", now=self.now).dial is dial
+
+    @rule(
+        space=spaces,
+        effect=st.sampled_from(("git.push", "worktree.write")),
+        on=st.sampled_from((None, "docs/**")),
+        verdict=st.sampled_from((None, *Verdict)),
+    )
+    def set_effect(self, space: str, effect: str, on: str | None, verdict: Verdict | None) -> None:
+        before = set(self.store.spaces.get(space).effects)
+        other = {s for s in before if (s.effect, s.target) != (effect, on)}
+        mine = set() if verdict is None else {Setting(effect, verdict, on)}
+        try:
+            if verdict is None:
+                after = self.store.spaces.clear_effect(
+                    space, effect, on, by="operator", now=self.now
+                )
+            else:
+                (setting,) = mine
+                after = self.store.spaces.set_effect(space, setting, by="operator", now=self.now)
+        except InputError:
+            assert verdict is None
+            assert before == other
+        else:
+            assert set(after.effects) == other | mine
+            assert len(after.effects) == len(other | mine)
+
+    @rule(space=spaces, text=st.sampled_from((None, "[ceiling]\n", "no overlay")))
+    def overlay(self, space: str, text: str | None) -> None:
+        overlay = None if text is None else Overlay("o.toml", text)
+        after = self.store.spaces.set_overlay(space, overlay, by="operator", now=self.now)
+        assert after.overlay == overlay
+
+    @rule(space=spaces, locked=st.booleans())
+    def lock(self, space: str, locked: bool) -> None:
+        after = self.store.spaces.set_lock(space, locked, by="operator", now=self.now)
+        assert after.locked is locked
+
+    @rule(space=spaces, args=st.sampled_from(("{}", '{"a":1}')))
+    def grant(self, space: str, args: str) -> None:
+        what = Grant("t:x", args)
+        added = self.store.grants.add(space, what, by="operator", now=self.now)
+        mode = self.store.spaces.get(space).mode
+        assert added in self.store.grants.standing(space, "t:x", mode)
+
+    @rule(at=st.integers(0, 10))
+    def revoke(self, at: int) -> None:
+        if (all_ := self.store.grants.list()) and at < len(all_):
+            gone = self.store.grants.revoke(all_[at].id, by="operator", now=self.now)
+            assert gone not in self.store.grants.standing(gone.space, "t:x", gone.mode)
 
     @rule(
         space=spaces,
@@ -122,9 +175,15 @@ class Life(RuleBasedStateMachine):
         before = self.store.approvals.find(
             space, conversation, ApprovalKind.PLAN_EXIT, now=self.now
         )
-        answer = self.store.exits.request(
-            space, conversation, to, by=f"agent:{conversation}", now=self.now
-        )
+        try:
+            answer = self.store.exits.request(
+                space, conversation, to, by=f"agent:{conversation}", now=self.now
+            )
+        except StoreConflict:
+            assert there.locked
+            assert self.store.spaces.get(space) == there
+            return
+        assert not there.locked or answer.state is ExitState.THERE
         assert (answer.space.mode == to) == (answer.state is not ExitState.PENDING)
         if answer.state is ExitState.LEFT:
             assert before is not None
@@ -174,6 +233,11 @@ class Life(RuleBasedStateMachine):
             (p.space, p.conversation) for p in self.store.plans.list() if p.state == "submitted"
         ]
         assert len(held) == len(set(held))
+
+    @invariant()
+    def a_grant_stands_once(self) -> None:
+        standing = [(g.space, g.mode, g.grant) for g in self.store.grants.list() if g.active]
+        assert len(standing) == len(set(standing))
 
     @invariant()
     def bound_approvals_are_of_the_mode_that_is_there(self) -> None:

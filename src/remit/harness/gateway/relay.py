@@ -152,12 +152,12 @@ def fitting(tool: LiveTool, version: str) -> Mapping[str, Any] | None:
 def catalog_of(server: str, live: Iterable[LiveTool], bound: Catalog | None) -> Catalog:
     """Return the live tools as the operator's catalogue declares them, the others undeclared.
 
-    The catalogue's own source gives way to the name that the operator gave to the server.
+    The operator's name for the server is the source; the catalogue's own stays as its origin.
     """
     known = {t.name: t for t in bound.tools} if bound else {}
     return Catalog(
         (
-            evolve(known[t.name], source=server)
+            evolve(known[t.name], source=server, origin=known[t.name].source)
             if t.name in known
             else Tool(server, t.name, declared=False)
             for t in live

@@ -4,10 +4,13 @@ from remit.harness.store.approvals import Approval, ApprovalKind, Approvals, App
 from remit.harness.store.errors import StoreConflict, StoreError
 from remit.harness.store.events import KINDS, OPERATOR, SYSTEM, Event
 from remit.harness.store.exits import Exit, ExitState
+from remit.harness.store.grants import GrantRecord
+from remit.harness.store.history import Answer, Change
 from remit.harness.store.log import Log, Rebuilt, Verified
 from remit.harness.store.names import PIPELINE
 from remit.harness.store.plans import PlanRecord, PlanState, Submitted
-from remit.harness.store.spaces import Answer, Change, Space, Switch
+from remit.harness.store.space import Overlay, Space
+from remit.harness.store.spaces import Switch
 from remit.harness.store.store import Store
 
 __all__ = [
@@ -24,7 +27,9 @@ __all__ = [
     "Event",
     "Exit",
     "ExitState",
+    "GrantRecord",
     "Log",
+    "Overlay",
     "PlanRecord",
     "PlanState",
     "Rebuilt",

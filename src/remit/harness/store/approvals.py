@@ -14,7 +14,8 @@ from remit.harness.store.errors import StoreConflict
 from remit.harness.store.events import SYSTEM, is_operator, stamp
 from remit.harness.store.log import Log, Writer
 from remit.harness.store.names import check_actor, check_conversation
-from remit.harness.store.spaces import Spaces, turn
+from remit.harness.store.spaces import Spaces
+from remit.harness.store.switch import turn
 from remit.policy.escape import escape, quoted
 from remit.policy.problems import InputError, Problem, near
 from remit.policy.vocabulary import Dial

@@ -8,6 +8,7 @@ thing to close, and a reader never sees an older snapshot than a writer beside i
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import threading
 from collections.abc import Iterator, Sequence
@@ -48,6 +49,9 @@ class Database:
             self.peewee.connect()
             try:
                 self._prepare(create)
+                # The one connection that there is, for the hot read.
+                connection: Any = self.peewee.connection
+                self._connection: sqlite3.Connection = connection()
             except BaseException:
                 self.peewee.close()
                 raise
@@ -68,7 +72,7 @@ class Database:
         # The hot read: a context manager for the errors would cost half of the statement.
         with self._lock:
             try:
-                return schema.sql(self.peewee, sql, params).fetchone()
+                return self._connection.execute(sql, params).fetchone()
             except FAILURES as error:
                 if (ours := told(error, self.path)) is None:
                     raise

@@ -27,8 +27,16 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "space.made": "a space was made: mode, kind, worktree, dial, remote",
         "mode.set": "a space has a mode: mode, previous, why, answer, revision, approval",
         "dial.set": "a space has a dial: dial, previous",
-        "decision": "a call was judged, before it ran: tool, verdict, layer, cause, effects, "
-        "opaque, reason, mode, revision, dial, projection, approval",
+        "effects.set": "a space has these settings: effects, and which one is new: effect, target, "
+        "verdict, previous",
+        "overlay.set": "a space has an overlay or none: overlay, with file and text",
+        "lock.set": "a space is locked or not: locked, why",
+        "grant.added": "calls of a tool are allowed for good: grant, tool, tool_hash, mode, args, "
+        "effect, target",
+        "grant.bound": "a grant was used first, of a tool as it was then: grant, tool_hash",
+        "grant.revoked": "a grant is no more: grant, why",
+        "decision": "a call was judged, before it ran: tool, tool_hash, verdict, layer, cause, "
+        "effects, opaque, reason, mode, revision, dial, projection, approval, grants",
         "contract": "how a contract stands: contract, mode, outcome, reason",
         "approval.opened": "an operator is asked: kind, digest, revision, shown, expires_at",
         "approval.decided": "an operator decided: state, feedback",

@@ -11,7 +11,9 @@ from remit.harness.store.approvals import Approval, ApprovalKind, Approvals, App
 from remit.harness.store.database import Database
 from remit.harness.store.log import Log
 from remit.harness.store.names import check_actor, check_conversation, check_mode
-from remit.harness.store.spaces import Space, Spaces, expected, flip
+from remit.harness.store.space import Space
+from remit.harness.store.spaces import Spaces
+from remit.harness.store.switch import expected, flip, unlocked
 from remit.policy.digest import digest
 
 __all__ = ["Exit", "ExitState", "Exits"]
@@ -61,7 +63,7 @@ class Exits:
         is decided; the first after the grant consumes it and flips the space in one transaction;
         the first after a rejection opens a fresh one. ``expect`` is the revision of the mode that
         the caller is in: if that was left meanwhile, `StoreConflict`. A grant for another way out
-        is superseded, not used.
+        is superseded, not used. A locked space is not left, nor asked about: `StoreConflict`.
         """
         check_mode(to)
         check_actor(by)
@@ -71,6 +73,7 @@ class Exits:
             if there.mode == to:
                 return Exit(ExitState.THERE, there)
             expected(there, expect)
+            unlocked(there)
             kind = ApprovalKind.PLAN_EXIT
             bound = digest({"exit": to, "revision": there.revision})
             found = self._approvals.find(space, conversation, kind, now=now)

@@ -13,7 +13,7 @@ import peewee
 
 from remit.harness.store import schema
 from remit.harness.store.events import Event
-from remit.harness.store.schema import INDEXES, ApprovalRow, PlanRow, SpaceRow
+from remit.harness.store.schema import INDEXES, ApprovalRow, GrantRow, PlanRow, SpaceRow
 from remit.policy.digest import canonical
 from remit.policy.problems import Problem
 
@@ -31,17 +31,39 @@ def _space_made(db: peewee.Database, e: Event) -> None:
         remote=body["remote"],
         revision=1,
         created=e.at,
+        effects="[]",
+        locked=False,
     ).execute(db)
 
 
-def _mode_set(db: peewee.Database, e: Event) -> None:
-    SpaceRow.update(mode=e.body["mode"], revision=e.body["revision"]).where(
-        SpaceRow.id == e.space
+def _space(db: peewee.Database, e: Event, **values: object) -> None:
+    SpaceRow.update(**values).where(SpaceRow.id == e.space).execute(db)
+
+
+def _overlay_set(db: peewee.Database, e: Event) -> None:
+    overlay = e.body["overlay"]
+    _space(db, e, overlay=None if overlay is None else canonical(overlay))
+
+
+def _grant_added(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    GrantRow.insert(
+        id=body["grant"],
+        seq=e.seq,
+        space=e.space,
+        tool=body["tool"],
+        tool_hash=body["tool_hash"],
+        mode=body["mode"],
+        args=body["args"],
+        effect=body["effect"],
+        target=body["target"],
+        added_by=e.actor,
+        added_at=e.at,
     ).execute(db)
 
 
-def _dial_set(db: peewee.Database, e: Event) -> None:
-    SpaceRow.update(dial=e.body["dial"]).where(SpaceRow.id == e.space).execute(db)
+def _grant(db: peewee.Database, e: Event, **values: object) -> None:
+    GrantRow.update(**values).where(GrantRow.id == e.body["grant"]).execute(db)
 
 
 def _approval_opened(db: peewee.Database, e: Event) -> None:
@@ -101,8 +123,14 @@ def _plan(db: peewee.Database, e: Event, **values: object) -> None:
 _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyType(
     {
         "space.made": _space_made,
-        "mode.set": _mode_set,
-        "dial.set": _dial_set,
+        "mode.set": lambda db, e: _space(db, e, mode=e.body["mode"], revision=e.body["revision"]),
+        "dial.set": lambda db, e: _space(db, e, dial=e.body["dial"]),
+        "effects.set": lambda db, e: _space(db, e, effects=canonical(e.body["effects"])),
+        "overlay.set": _overlay_set,
+        "lock.set": lambda db, e: _space(db, e, locked=e.body["locked"]),
+        "grant.added": _grant_added,
+        "grant.bound": lambda db, e: _grant(db, e, tool_hash=e.body["tool_hash"]),
+        "grant.revoked": lambda db, e: _grant(db, e, revoked_by=e.actor, revoked_at=e.at),
         "approval.opened": _approval_opened,
         "approval.decided": _approval_decided,
         "approval.used": lambda db, e: _approval(db, e, state="used", used_at=e.at),

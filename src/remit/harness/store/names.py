@@ -15,6 +15,7 @@ __all__ = [
     "check_conversation",
     "check_mode",
     "check_space",
+    "operates",
     "sets_modes",
 ]
 
@@ -66,4 +67,13 @@ def sets_modes(actor: str) -> None:
                 f"{quoted(actor)} cannot change a space",
                 "an operator, the system, an approved exit or a pipeline can",
             )
+        )
+
+
+def operates(actor: str) -> None:
+    """Raise `InputError` unless this is an operator."""
+    check_actor(actor)
+    if not is_operator(actor):
+        raise InputError(
+            Problem("not-operator", f"{quoted(actor)} cannot do this", "an operator can")
         )

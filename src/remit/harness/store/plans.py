@@ -14,7 +14,8 @@ from remit.harness.store.database import Database
 from remit.harness.store.log import Log
 from remit.harness.store.names import check_actor, check_conversation
 from remit.harness.store.plan_file import file_plan
-from remit.harness.store.spaces import Spaces, expected
+from remit.harness.store.spaces import Spaces
+from remit.harness.store.switch import expected
 from remit.policy.escape import quoted
 from remit.policy.plan import NodeType, Plan, PlanNode, markdown
 from remit.policy.problems import InputError, Problem, RemitError, near

@@ -19,6 +19,7 @@ __all__ = [
     "VERSION",
     "ApprovalRow",
     "EventRow",
+    "GrantRow",
     "PlanRow",
     "SpaceRow",
     "create",
@@ -58,6 +59,9 @@ class SpaceRow(Model):
     remote = BooleanField()
     revision = IntegerField()
     created = TextField()
+    effects = TextField()
+    overlay = TextField(null=True)
+    locked = BooleanField()
 
     class Meta:
         table_name = "space"
@@ -101,6 +105,28 @@ ApprovalRow.add_index(
 )
 
 
+class GrantRow(Model):
+    """Calls that an operator allowed for good; ``seq`` is the record that added it."""
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField()
+    tool = TextField()
+    tool_hash = TextField(null=True)
+    mode = TextField()
+    args = TextField(null=True)
+    effect = TextField(null=True)
+    target = TextField(null=True)
+    added_by = TextField()
+    added_at = TextField()
+    revoked_by = TextField(null=True)
+    revoked_at = TextField(null=True)
+
+    class Meta:
+        table_name = "grant"
+        indexes = ((("space", "tool"), False),)
+
+
 class PlanRow(Model):
     """A submitted plan; ``revision`` counts those of its conversation in its space."""
 
@@ -123,7 +149,7 @@ class PlanRow(Model):
 
 
 #: The tables that are folded from the log, in an order in which they can be filled.
-INDEXES: tuple[type[Model], ...] = (SpaceRow, ApprovalRow, PlanRow)
+INDEXES: tuple[type[Model], ...] = (SpaceRow, ApprovalRow, GrantRow, PlanRow)
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
 _APPEND_ONLY = (
@@ -133,9 +159,26 @@ _APPEND_ONLY = (
     " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
 )
 
+
+def _second(db: peewee.Database) -> None:
+    """Spaces have settings, an overlay and a lock, and there are grants."""
+    for statement in (
+        """ALTER TABLE "space" ADD COLUMN "effects" TEXT NOT NULL DEFAULT '[]'""",
+        'ALTER TABLE "space" ADD COLUMN "overlay" TEXT',
+        'ALTER TABLE "space" ADD COLUMN "locked" INTEGER NOT NULL DEFAULT 0',
+        'CREATE TABLE "grant" ("id" TEXT NOT NULL PRIMARY KEY, "seq" INTEGER NOT NULL,'
+        ' "space" TEXT NOT NULL, "tool" TEXT NOT NULL, "tool_hash" TEXT, "mode" TEXT NOT NULL,'
+        ' "args" TEXT, "effect" TEXT, "target" TEXT, "added_by" TEXT NOT NULL,'
+        ' "added_at" TEXT NOT NULL, "revoked_by" TEXT, "revoked_at" TEXT)',
+        'CREATE UNIQUE INDEX "grantrow_seq" ON "grant" ("seq")',
+        'CREATE INDEX "grantrow_space_tool" ON "grant" ("space", "tool")',
+    ):
+        sql(db, statement)
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
-MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = ()
+MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second,)
 
 #: The version of the schema that this remit reads and writes.
 VERSION = 1 + len(MIGRATIONS)

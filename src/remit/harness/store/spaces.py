@@ -1,50 +1,31 @@
-"""Spaces: each holds one mode, shared by its conversations (S003-1)."""
+"""Spaces: each holds one mode, shared by its conversations (S003-1), and what narrows it there."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from remit.harness.store.database import Database
 from remit.harness.store.errors import StoreConflict
-from remit.harness.store.log import Log, Writer
-from remit.harness.store.names import check_mode, check_space, sets_modes
+from remit.harness.store.events import is_operator
+from remit.harness.store.history import CHANGES, Answer, Change, change_of
+from remit.harness.store.log import Log
+from remit.harness.store.names import check_mode, check_space, operates, sets_modes
+from remit.harness.store.space import SELECT_SPACE, Overlay, Space, setting_values, space_of
+from remit.harness.store.switch import expected, flip, turn, unlocked
 from remit.policy.escape import quoted
+from remit.policy.gate import Setting
 from remit.policy.problems import InputError, Problem, near
-from remit.policy.vocabulary import Dial, SpaceKind
+from remit.policy.vocabulary import EFFECTS, Dial, SpaceKind, Verdict
+from remit.profiles.terms import pattern_fault
 
-__all__ = ["Answer", "Change", "Space", "Spaces", "Switch", "flip"]
+__all__ = ["Spaces", "Switch", "check_effect", "check_target"]
 
-
-class Answer(StrEnum):
-    """What became of a request to change a mode.
-
-    ``queued`` and ``cancelled`` come with conversations: until then a space is always idle.
-    """
-
-    COMMITTED = "committed"
-    QUEUED = "queued"
-    CANCELLED = "cancelled"
-    NOOP = "noop"
-
-
-@frozen
-class Space:
-    """A space as the store has it; ``revision`` counts its modes, not its dials."""
-
-    id: str
-    mode: str
-    kind: SpaceKind
-    worktree: str | None
-    dial: Dial
-    remote: bool
-    revision: int
-    created: str
+_GET = f"{SELECT_SPACE} WHERE id = ?"
 
 
 @frozen
@@ -53,39 +34,6 @@ class Switch:
 
     space: Space
     answer: Answer
-
-
-@frozen
-class Change:
-    """One entry of a space's history: ``what`` is a kind of record, ``value`` a mode or a dial."""
-
-    at: str
-    what: str
-    value: str
-    by: str
-    why: str
-    answer: Answer | None
-    revision: int | None
-    approval: str | None
-
-
-_COLUMNS = "id, mode, kind, worktree, dial, remote, revision, created"
-_GET = f"SELECT {_COLUMNS} FROM space WHERE id = ?"
-#: What is bound to the mode that it was asked for in, so that no return to the mode revives it.
-_BOUND = (
-    "SELECT id, conversation, expires_at FROM approval WHERE space = ?"
-    " AND kind IN ('call', 'plan_exit') AND state IN ('pending', 'approved') ORDER BY seq"
-)
-
-
-# A look-up in a table of our own is a fifth of one in the class, and every call reads a space.
-_KINDS = {k.value: k for k in SpaceKind}
-_DIALS = {d.value: d for d in Dial}
-
-
-def _space(row: tuple[Any, ...]) -> Space:
-    id, mode, kind, worktree, dial, remote, revision, created = row
-    return Space(id, mode, SpaceKind(kind), worktree, Dial(dial), bool(remote), revision, created)
 
 
 class Spaces:
@@ -100,12 +48,12 @@ class Spaces:
         row = self._database.row(_GET, (id,))
         if row is None:
             raise self._unknown(id)
-        return _space(row)
+        return space_of(row)
 
     def list(self) -> tuple[Space, ...]:
         """Return every space, by id."""
-        rows = self._database.rows(f"SELECT {_COLUMNS} FROM space ORDER BY id")
-        return tuple(_space(row) for row in rows)
+        rows = self._database.rows(f"{SELECT_SPACE} ORDER BY id")
+        return tuple(space_of(row) for row in rows)
 
     def create(
         self,
@@ -133,7 +81,7 @@ class Spaces:
         with self._log.writing(now) as writer:
             if (row := self._database.row(_GET, (id,))) is not None:
                 raise StoreConflict(
-                    Problem("space-exists", f"there is a space `{id}` already"), _space(row)
+                    Problem("space-exists", f"there is a space `{id}` already"), space_of(row)
                 )
             writer.record("space.made", body, actor=by, space=id)
             return self.get(id)
@@ -152,6 +100,7 @@ class Spaces:
 
         ``expect`` is the revision that the caller saw: another process that was faster makes this
         a `StoreConflict`. The mode that the space has already is a ``noop``, whatever was expected.
+        The mode of a locked space is changed by an operator alone, else `StoreConflict`.
         """
         check_mode(mode)
         sets_modes(by)
@@ -160,6 +109,8 @@ class Spaces:
             if space.mode == mode:
                 return Switch(space, Answer.NOOP)
             expected(space, expect)
+            if not is_operator(by):
+                unlocked(space)
             flip(writer, self._database, space, mode, by=by, why=why)
             return Switch(self.get(id), Answer.COMMITTED)
 
@@ -170,23 +121,91 @@ class Spaces:
             turn(writer, self.get(id), Dial(dial), by=by)
             return self.get(id)
 
-    def history(self, id: str) -> tuple[Change, ...]:
-        """Return each mode and dial that a space was given, oldest first: who, when and why."""
-        self.get(id)
-        events = self._log.read(id, kinds=("space.made", "mode.set", "dial.set"))
-        return tuple(
-            Change(
-                e.at,
-                e.kind,
-                e.body["dial" if e.kind == "dial.set" else "mode"],
-                e.actor,
-                e.body.get("why", ""),
-                Answer(e.body["answer"]) if "answer" in e.body else None,
-                1 if e.kind == "space.made" else e.body.get("revision"),
-                e.body.get("approval"),
-            )
-            for e in events
+    def set_effect(
+        self,
+        id: str,
+        setting: Setting,
+        *,
+        by: str,
+        now: datetime,
+        known: Collection[str] = EFFECTS,
+    ) -> Space:
+        """Set what becomes of one effect in a space, on the targets that a pattern names or on all.
+
+        It takes the place of the setting of the same effect and pattern. ``known`` are the effect
+        classes that there are; `InputError` names near misses of another one.
+        """
+        check_effect(setting.effect, known)
+        if setting.target is not None:
+            check_target(setting.target)
+        return self._set_effect(
+            id, setting.effect, setting.target, Verdict(setting.verdict), by=by, now=now
         )
+
+    def clear_effect(
+        self, id: str, effect: str, target: str | None = None, *, by: str, now: datetime
+    ) -> Space:
+        """Take a setting away, so that the dial speaks; `InputError` if there is no such setting.
+
+        The one without a pattern is taken away where no pattern is given, and no other.
+        """
+        return self._set_effect(id, effect, target, None, by=by, now=now)
+
+    def _set_effect(
+        self,
+        id: str,
+        effect: str,
+        target: str | None,
+        to: Verdict | None,
+        *,
+        by: str,
+        now: datetime,
+    ) -> Space:
+        operates(by)
+        with self._log.writing(now) as writer:
+            space = self.get(id)
+            there = {(s.effect, s.target): s.verdict for s in space.effects}
+            before = there.pop((effect, target), None)
+            if to is None and before is None:
+                raise _no_setting(effect, target, there)
+            if to is not None:
+                there[effect, target] = to
+            if to is not before:
+                listed = sorted(there.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+                body = {
+                    "effects": setting_values(Setting(e, v, t) for (e, t), v in listed),
+                    "effect": effect,
+                    "target": target,
+                    "verdict": to and to.value,
+                    "previous": before and before.value,
+                }
+                writer.record("effects.set", body, actor=by, space=id)
+            return self.get(id)
+
+    def set_overlay(self, id: str, overlay: Overlay | None, *, by: str, now: datetime) -> Space:
+        """Narrow a space in every mode, or take that away with None; the text is kept whole.
+
+        It is not read here: one that does not load admits nothing until another is set.
+        """
+        operates(by)
+        with self._log.writing(now) as writer:
+            if overlay != self.get(id).overlay:
+                body = {"overlay": None if overlay is None else asdict(overlay)}
+                writer.record("overlay.set", body, actor=by, space=id)
+            return self.get(id)
+
+    def set_lock(self, id: str, locked: bool, *, by: str, now: datetime, why: str = "") -> Space:
+        """Lock a space or unlock it: from the next call on, whatever is under way."""
+        operates(by)
+        with self._log.writing(now) as writer:
+            if locked is not self.get(id).locked:
+                writer.record("lock.set", {"locked": locked, "why": why}, actor=by, space=id)
+            return self.get(id)
+
+    def history(self, id: str) -> tuple[Change, ...]:
+        """Return all that a space was given, oldest first: who, when and why."""
+        self.get(id)
+        return tuple(map(change_of, self._log.read(id, kinds=tuple(CHANGES))))
 
     def _unknown(self, id: str) -> InputError:
         known = [row[0] for row in self._database.rows("SELECT id FROM space ORDER BY id")]
@@ -198,63 +217,32 @@ class Spaces:
         return InputError(Problem("unknown-space", f"there is no space {quoted(id)}", hint))
 
 
-def expected(space: Space, revision: int | None) -> None:
-    """Raise `StoreConflict` if a space was given another mode since the caller looked."""
-    if revision is not None and revision != space.revision:
-        raise StoreConflict(
-            Problem(
-                "space-changed",
-                f"space `{space.id}` was changed meanwhile: it is in {space.mode} mode "
-                f"(revision {space.revision}, expected {revision})",
-                "look again, then decide",
-            ),
-            space,
-        )
+def check_effect(effect: str, known: Collection[str] = EFFECTS) -> None:
+    """Raise `InputError` with near misses unless this is one of the effect classes."""
+    if effect not in known:
+        hint = near(effect, known) or "`remit effects` lists the classes"
+        raise InputError(Problem("unknown-effect", f"unknown effect class {quoted(effect)}", hint))
 
 
-def flip(
-    writer: Writer,
-    database: Database,
-    space: Space,
-    mode: str,
-    *,
-    by: str,
-    why: str,
-    approval: str | None = None,
-) -> None:
-    """Record another mode, and that what was asked for in the old one has ended."""
-    writer.record(
-        "mode.set",
-        {
-            "mode": mode,
-            "previous": space.mode,
-            "why": why,
-            "answer": Answer.COMMITTED.value,
-            "revision": space.revision + 1,
-            "approval": approval,
-        },
-        actor=by,
-        space=space.id,
-    )
-    for id, conversation, expires_at in database.rows(_BOUND, (space.id,)):
-        # One whose time was over is expired already, whether or not that was recorded by now.
-        over = expires_at is not None and expires_at <= writer.at
-        writer.record(
-            "approval.expired" if over else "approval.superseded",
-            {"approval": id}
-            if over
-            else {"approval": id, "why": f"the space left {space.mode} mode"},
-            actor="system",
-            space=space.id,
-            conversation=conversation,
-        )
+def check_target(pattern: str) -> None:
+    """Raise `InputError` unless this pattern names targets; an excluding one names none."""
+    if pattern.startswith("!"):
+        message = f"{quoted(pattern)} excludes, and there is nothing here to exclude from"
+        raise InputError(Problem("bad-pattern", message, "name the targets that are meant"))
+    if (fault := pattern_fault(pattern)) is not None:
+        raise InputError(Problem(*fault))
 
 
-def turn(writer: Writer, space: Space, dial: Dial, *, by: str) -> None:
-    """Record another dial; the one that a space has is no news."""
-    if dial is not space.dial:
-        body = {"dial": dial.value, "previous": space.dial.value}
-        writer.record("dial.set", body, actor=by, space=space.id)
+def _no_setting(
+    effect: str, target: str | None, there: Iterable[tuple[str, str | None]]
+) -> InputError:
+    def named(effect: str, target: str | None) -> str:
+        return f"`{effect}` on {quoted(target)}" if target is not None else f"`{effect}`"
+
+    listed = ", ".join(sorted(named(*one) for one in there))
+    hint = f"set are {listed}" if listed else "no effect is set in this space"
+    what = named(quoted(effect).strip("`"), target)
+    return InputError(Problem("unknown-setting", f"there is no setting of {what}", hint))
 
 
 def _worktree(given: str) -> str:

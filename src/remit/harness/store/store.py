@@ -12,6 +12,7 @@ from remit.harness.store.approvals import Approvals
 from remit.harness.store.database import BUSY_SECONDS, Database
 from remit.harness.store.events import SYSTEM
 from remit.harness.store.exits import Exits
+from remit.harness.store.grants import Grants
 from remit.harness.store.log import Log
 from remit.harness.store.plans import Plans
 from remit.harness.store.spaces import Spaces
@@ -34,6 +35,7 @@ class Store:
         self.spaces = Spaces(database, self.log)
         self.approvals = Approvals(database, self.log, self.spaces)
         self.exits = Exits(database, self.log, self.spaces, self.approvals)
+        self.grants = Grants(database, self.log, self.spaces)
         self.plans = Plans(database, self.log, self.spaces)
 
     @classmethod

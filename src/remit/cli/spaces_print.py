@@ -1,0 +1,93 @@
+"""How `remit space` prints: a space with what narrows it, and an entry of its history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from remit.cli.modes import ceiling_value
+from remit.cli.options import Place
+from remit.cli.output import emit, problem_value, say, show_problems
+from remit.policy.problems import InputError
+from remit.profiles.source import Source
+
+if TYPE_CHECKING:
+    from remit.harness.store import Change, Overlay, Space
+
+__all__ = ["change_value", "print_space", "space_value"]
+
+
+def space_value(place: Place, space: Space) -> dict[str, Any]:
+    """Return a space as JSON; what later releases let an operator set is there, unset.
+
+    ``effects`` maps a class, or a class and a pattern with a blank between them, to a verdict.
+    """
+    return {
+        "id": space.id,
+        "mode": space.mode,
+        "pending": None,
+        "kind": space.kind.value,
+        "worktree": space.worktree,
+        "dial": space.dial.value,
+        "effects": _effects(space),
+        "overlay": None if space.overlay is None else _overlay_value(place, space.overlay),
+        "locked": space.locked,
+        "remote": space.remote,
+        "revision": space.revision,
+    }
+
+
+def _effects(space: Space) -> dict[str, str]:
+    return {
+        s.effect if s.target is None else f"{s.effect} {s.target}": s.verdict.value
+        for s in space.effects
+    }
+
+
+def _overlay_value(place: Place, overlay: Overlay) -> dict[str, Any]:
+    """Return an overlay as JSON: where it came from, what it states, or why it cannot be used."""
+    value: dict[str, Any] = {"file": overlay.file, "ceiling": None, "problems": []}
+    try:
+        side = place.engine.overlay(Source(overlay.text, overlay.file))
+    except InputError as error:
+        return value | {"problems": [problem_value(p) for p in error.problems]}
+    return value | {"ceiling": ceiling_value(side.ceiling)}
+
+
+def change_value(change: Change) -> dict[str, Any]:
+    """Return an entry of a history as JSON."""
+    return {
+        "at": change.at,
+        "what": change.what,
+        "value": change.value,
+        "by": change.by,
+        "why": change.why,
+        "answer": change.answer.value if change.answer else None,
+        "revision": change.revision,
+        "approval": change.approval,
+    }
+
+
+def print_space(place: Place, space: Space, as_json: bool) -> None:
+    """Print one space; an overlay that cannot be used is a problem besides."""
+    if as_json:
+        emit(space_value(place, space))
+        return
+    settings = ", ".join(f"{what}: {verdict}" for what, verdict in _effects(space).items())
+    for name, value in (
+        ("space", space.id),
+        ("mode", space.mode),
+        ("dial", space.dial.value),
+        ("effects", settings or "as the dial says"),
+        ("overlay", space.overlay.file if space.overlay else "none"),
+        ("locked", "yes: no call is forwarded" if space.locked else "no"),
+        ("kind", space.kind.value),
+        ("worktree", space.worktree or "none"),
+        ("remote", "yes" if space.remote else "no"),
+        ("revision", str(space.revision)),
+    ):
+        say(f"{name:<10}{value}")
+    if space.overlay is not None:
+        try:
+            place.engine.overlay(Source(space.overlay.text, space.overlay.file))
+        except InputError as error:
+            show_problems(error.problems)

@@ -1,0 +1,103 @@
+"""Frames: what held when a step began, and how a call of it is judged.
+
+A step's tools were listed under its frame, so what widened since helps none of its calls; what
+narrowed since bites all of them (design section 6). Both are one rule: each call is judged by the
+frame, by what is in force now, and by the meet of the two, and the strictest verdict holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import evolve, frozen
+
+from remit.harness.engine import Engine
+from remit.harness.store import Space
+from remit.policy.decision import Cause, Decision
+from remit.policy.gate import asked
+from remit.policy.profile import Profile
+from remit.policy.projection import Judgement, Projection
+from remit.policy.tools import Catalog
+from remit.policy.vocabulary import Dial, Layer, Verdict
+
+__all__ = ["Frame", "Judged", "judge"]
+
+
+@frozen
+class Frame:
+    """What holds for one step: the space as it was read, and the projection of its mode.
+
+    ``seq`` is the last record of the log by then; grants that came after it are not the step's.
+    """
+
+    space: Space
+    projection: Projection
+    seq: int = 0
+
+    @property
+    def profile(self) -> Profile:
+        """The mode, with the sides that narrow it."""
+        return self.projection.compiled.profile
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tools that were there."""
+        return self.projection.compiled.catalog
+
+
+@frozen
+class Judged:
+    """A judgement, the projection that it comes from, and the effects that ask in any view."""
+
+    judgement: Judgement
+    projection: Projection
+    asked: frozenset[str] = frozenset()
+
+
+#: Judges one call by one projection and dial.
+Look = Callable[[Projection, Dial], Judgement]
+
+_LOCKED = Decision(Verdict.DENY, Layer.GATE, Cause.LOCKED)
+
+
+def judge(engine: Engine, frame: Frame, now: Frame, look: Look) -> Judged:
+    """Judge a call of a step that began with ``frame``, with ``now`` in force.
+
+    Native verbs are judged by the frame's brief alone; whether the mode was left since is theirs
+    to answer. A locked space forwards nothing, so there it is all that is judged favourably.
+    """
+    first = look(frame.projection, frame.space.dial)
+    if first.tool is not None and first.tool.native:
+        return Judged(first, frame.projection)
+    views = [(first, frame.projection, frame.space.dial)]
+    if now.space != frame.space or now.projection is not frame.projection:
+        own = look(now.projection, now.space.dial)
+        # Among equally strict ones the first is told, and that is what holds as of the call.
+        views.insert(0, (own, now.projection, now.space.dial))
+        if Layer.PIN not in (first.decision.layer, own.decision.layer):
+            views += [(look(p, dial), p, dial) for p, dial in _meets(engine, frame, now)]
+    judged, projection, _ = max(views, key=lambda view: view[0].decision.verdict)
+    verdict = judged.decision.verdict
+    if verdict is not Verdict.DENY and (frame.space.locked or now.space.locked):
+        return Judged(evolve(judged, decision=_LOCKED), projection)
+    if verdict is not Verdict.ASK:
+        return Judged(judged, projection)
+    asking = (_asked(*view) for view in views if view[0].decision.verdict is Verdict.ASK)
+    return Judged(judged, projection, frozenset[str]().union(*asking))
+
+
+def _meets(engine: Engine, frame: Frame, now: Frame) -> Iterator[tuple[Projection, Dial]]:
+    """Yield the meet of both ceilings, over the tools and under the settings of each."""
+    profile = frame.profile.under(*(s for s in now.profile.sides if s not in frame.profile.sides))
+    host = now.projection.host
+    catalogs = {c.hash: c for c in (now.catalog, frame.catalog)}
+    for catalog in catalogs.values():
+        for effects, dial in dict.fromkeys((s.effects, s.dial) for s in (now.space, frame.space)):
+            yield engine.project(profile, catalog, host, effects), dial
+
+
+def _asked(judged: Judgement, projection: Projection, dial: Dial) -> frozenset[str]:
+    compiled = projection.compiled
+    assert judged.tool is not None, "only a known tool is asked for"
+    shape = compiled.catalog.shape(judged.tool)
+    return asked(shape, judged.found, dial, compiled.settings, compiled.admitted)

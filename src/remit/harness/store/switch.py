@@ -1,0 +1,92 @@
+"""Changes of a space within a transaction: another mode, another dial, and what forbids them."""
+
+from __future__ import annotations
+
+from remit.harness.store.database import Database
+from remit.harness.store.errors import StoreConflict
+from remit.harness.store.events import SYSTEM
+from remit.harness.store.history import Answer
+from remit.harness.store.log import Writer
+from remit.harness.store.space import Space
+from remit.policy.problems import Problem
+from remit.policy.vocabulary import Dial
+
+__all__ = ["expected", "flip", "turn", "unlocked"]
+
+#: What is bound to the mode that it was asked for in, so that no return to the mode revives it.
+_BOUND = (
+    "SELECT id, conversation, expires_at FROM approval WHERE space = ?"
+    " AND kind IN ('call', 'plan_exit') AND state IN ('pending', 'approved') ORDER BY seq"
+)
+
+
+def expected(space: Space, revision: int | None) -> None:
+    """Raise `StoreConflict` if a space was given another mode since the caller looked."""
+    if revision is not None and revision != space.revision:
+        raise StoreConflict(
+            Problem(
+                "space-changed",
+                f"space `{space.id}` was changed meanwhile: it is in {space.mode} mode "
+                f"(revision {space.revision}, expected {revision})",
+                "look again, then decide",
+            ),
+            space,
+        )
+
+
+def unlocked(space: Space) -> None:
+    """Raise `StoreConflict` if a space is locked: then nobody but an operator changes its mode."""
+    if space.locked:
+        raise StoreConflict(
+            Problem(
+                "space-locked",
+                f"space `{space.id}` is locked",
+                f"an operator unlocks it with `remit space unlock {space.id}`",
+            ),
+            space,
+        )
+
+
+def flip(
+    writer: Writer,
+    database: Database,
+    space: Space,
+    mode: str,
+    *,
+    by: str,
+    why: str,
+    approval: str | None = None,
+) -> None:
+    """Record another mode, and that what was asked for in the old one has ended."""
+    writer.record(
+        "mode.set",
+        {
+            "mode": mode,
+            "previous": space.mode,
+            "why": why,
+            "answer": Answer.COMMITTED.value,
+            "revision": space.revision + 1,
+            "approval": approval,
+        },
+        actor=by,
+        space=space.id,
+    )
+    for id, conversation, expires_at in database.rows(_BOUND, (space.id,)):
+        # One whose time was over is expired already, whether or not that was recorded by now.
+        over = expires_at is not None and expires_at <= writer.at
+        writer.record(
+            "approval.expired" if over else "approval.superseded",
+            {"approval": id}
+            if over
+            else {"approval": id, "why": f"the space left {space.mode} mode"},
+            actor=SYSTEM,
+            space=space.id,
+            conversation=conversation,
+        )
+
+
+def turn(writer: Writer, space: Space, dial: Dial, *, by: str) -> None:
+    """Record another dial; the one that a space has is no news."""
+    if dial is not space.dial:
+        body = {"dial": dial.value, "previous": space.dial.value}
+        writer.record("dial.set", body, actor=by, space=space.id)
