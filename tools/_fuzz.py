@@ -7,6 +7,7 @@ something. A crash, an answer later than the bound, or an effect that a chain lo
 with the text that did it. `--seed` repeats a run.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import random
@@ -55,21 +56,39 @@ def _strewn(rng: random.Random, corpus: list[str]) -> str:
 def _nested(rng: random.Random, corpus: list[str]) -> str:
     text = rng.choice(corpus)
     opening, closing = rng.choice(
-        [("$(", ")"), ("(", ")"), ("{ ", "; }"), ('"$(', ')"'), ("bash -c '", "'"), ("$((", "))"), ("`", "`")]
+        [
+            ("$(", ")"),
+            ("(", ")"),
+            ("{ ", "; }"),
+            ('"$(', ')"'),
+            ("bash -c '", "'"),
+            ("$((", "))"),
+            ("`", "`"),
+        ]
     )
     depth = rng.choice([2, 5, 30, 100, 10_000])
     return opening * depth + text + closing * rng.choice([depth, depth - 1, 0])
 
 
 def _long(rng: random.Random, corpus: list[str]) -> str:
-    return rng.choice(["; ", "\n", " && ", " | ", " "]).join([rng.choice(corpus)] * rng.choice([10, 300, 5_000]))
+    return rng.choice(["; ", "\n", " && ", " | ", " "]).join(
+        [rng.choice(corpus)] * rng.choice([10, 300, 5_000])
+    )
 
 
 def _noise(rng: random.Random, corpus: list[str]) -> str:
-    return "".join(rng.choice([*_MEANING, "rm", "a", " ", "git"]) for _ in range(rng.randint(1, 60)))
+    return "".join(
+        rng.choice([*_MEANING, "rm", "a", " ", "git"]) for _ in range(rng.randint(1, 60))
+    )
 
 
-_MAKERS: list[Callable[[random.Random, list[str]], str]] = [_spliced, _strewn, _nested, _long, _noise]
+_MAKERS: list[Callable[[random.Random, list[str]], str]] = [
+    _spliced,
+    _strewn,
+    _nested,
+    _long,
+    _noise,
+]
 
 
 def tried(text: str) -> float:

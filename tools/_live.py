@@ -8,6 +8,7 @@ commit is to have happened, where the line can do it here. strace says whether a
 opened; where it does not run, that part is left out and told.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import hashlib
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -30,12 +32,40 @@ from remit.policy.projection import Host
 #: Groups whose lines could reach beyond a scratch folder, or wait for somebody.
 _LEFT_OUT = frozenset(
     """process.spawn piped code|package.install|package.publish|enclosure.control|workspace.mutate
-    wrapper nsenter|wrapper sudo|wrapper su|wrapper chroot|wrapper unshare|wrapper at|wrapper screen""".replace("\n    ", "|").split("|")
+    wrapper nsenter|wrapper sudo|wrapper su|wrapper chroot|wrapper unshare|wrapper at|wrapper screen""".replace(
+        "\n    ", "|"
+    ).split("|")
 )
-_HARMLESS_WORDS = frozenset({"sudo", "docker", "kubectl", "systemctl", "vim", "watch", "top", "sleep", "yes", "apt", "brew"})
+_HARMLESS_WORDS = frozenset(
+    {"sudo", "docker", "kubectl", "systemctl", "vim", "watch", "top", "sleep", "yes", "apt", "brew"}
+)
 #: Programs that are asked to do something only there; a line of another is not claimed to happen.
 _SURE = frozenset(
-    "rm touch mkdir cp mv ln truncate tee sed rmdir unlink chmod dd echo find sh bash env nice nohup timeout eval git".split()
+    [
+        "rm",
+        "touch",
+        "mkdir",
+        "cp",
+        "mv",
+        "ln",
+        "truncate",
+        "tee",
+        "sed",
+        "rmdir",
+        "unlink",
+        "chmod",
+        "dd",
+        "echo",
+        "find",
+        "sh",
+        "bash",
+        "env",
+        "nice",
+        "nohup",
+        "timeout",
+        "eval",
+        "git",
+    ]
 )
 
 
@@ -82,9 +112,31 @@ class Scratch:
         (tree / "docs").mkdir()
         (tree / "build").mkdir()
         (self.made / "home").mkdir()
-        for name in ("a", "b", "f", "c", "notes.txt", "x", "in", "list", "src/app.py", "build/o", "docs/a.md", "sub/x", "README.md", ".env", ".env.sample"):
+        for name in (
+            "a",
+            "b",
+            "f",
+            "c",
+            "notes.txt",
+            "x",
+            "in",
+            "list",
+            "src/app.py",
+            "build/o",
+            "docs/a.md",
+            "sub/x",
+            "README.md",
+            ".env",
+            ".env.sample",
+        ):
             (tree / name).write_text("alpha beta\nrm a\nTODO: KEY\n1 2 3\n")
-        run = lambda *words: subprocess.run(["git", "-C", str(tree), *words], check=True, capture_output=True)  # noqa: E731
+        # A database that is not there would be made by whoever opens it, even to read.
+        (tree / "a.db").write_bytes(b"")
+
+        def run(*words: str) -> None:
+            done = ["git", "-C", str(tree), *words]
+            subprocess.run(done, check=True, capture_output=True)
+
         run("init", "-q", "-b", "main")
         run("config", "user.email", "a@b.test")
         run("config", "user.name", "a")
@@ -101,7 +153,9 @@ class Scratch:
     def state(self) -> State:
         inside = _files(self.tree)
         outside = {k: v for k, v in _files(self.beside).items() if not k.startswith(str(self.tree))}
-        head = subprocess.run(["git", "-C", str(self.tree), "rev-parse", "HEAD"], capture_output=True, text=True)
+        head = subprocess.run(
+            ["git", "-C", str(self.tree), "rev-parse", "HEAD"], capture_output=True, text=True
+        )
         return State(inside, outside, head.stdout)
 
     def read(self, command: str) -> Reading:
@@ -123,10 +177,16 @@ class Scratch:
         words = ["bash", "-c", command]
         if traced:
             words = ["strace", "-f", "-qq", "-e", "trace=connect", "-o", str(trace), *words]
-        try:
-            subprocess.run(words, cwd=self.tree, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
-        except subprocess.TimeoutExpired:
-            pass
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                words,
+                cwd=self.tree,
+                env=env,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=10,
+                check=False,
+            )
         if not traced or not trace.exists():
             return None
         return any("AF_INET" in line for line in trace.read_text(errors="replace").splitlines())
@@ -137,12 +197,31 @@ def _chosen(count: int) -> list[Line]:
     able = []
     for line in lines():
         first = line.command.split()[0] if line.command.split() else ""
-        outward = line.effects & {"network.egress", "process.spawn", "package.install", "package.publish", "enclosure.control", "workspace.mutate", "vendor.write", "git.push"}
+        outward = line.effects & {
+            "network.egress",
+            "process.spawn",
+            "package.install",
+            "package.publish",
+            "enclosure.control",
+            "workspace.mutate",
+            "vendor.write",
+            "git.push",
+        }
         if line.shell != "bash" or line.group in _LEFT_OUT or outward or line.opaque or line.open:
             continue
-        if _HARMLESS_WORDS & set(line.command.split()) or "/srv" in line.command or "/etc/" in line.command and line.effects:
+        if (
+            _HARMLESS_WORDS & set(line.command.split())
+            or "/srv" in line.command
+            or ("/etc/" in line.command and line.effects)
+        ):
             continue
-        if any(w in line.command for w in ("/tmp", "/opt", "/other", "/repo", "/x", "ssh ", "crontab")) or "file.write_outside" in line.effects and "~" not in line.command and ".." not in line.command:
+        if any(
+            w in line.command for w in ("/tmp", "/opt", "/other", "/repo", "/x", "ssh ", "crontab")
+        ) or (
+            "file.write_outside" in line.effects
+            and "~" not in line.command
+            and ".." not in line.command
+        ):
             continue
         if shutil.which(first) is None and first.isalpha():
             continue
@@ -155,11 +234,18 @@ def _told(line: Line, found: Reading, before: State, after: State, connected: bo
     inside, outside = before.tree != after.tree, before.outside != after.outside
     said = found.effects
     if inside and not said & {"worktree.write", "file.delete", "git.commit"}:
-        changed = {k for k in {*before.tree, *after.tree} if before.tree.get(k) != after.tree.get(k)}
+        changed = {
+            k for k in {*before.tree, *after.tree} if before.tree.get(k) != after.tree.get(k)
+        }
         return f"changed the tree: {sorted(changed)[:3]}"
     if outside and "file.write_outside" not in said:
         return "changed something outside the tree"
-    if set(before.tree) - set(after.tree) - {k for k in before.tree if "/.git/" in k} and "file.delete" not in said and " mv" not in f" {line.command}" and "git" not in line.command:
+    if (
+        set(before.tree) - set(after.tree) - {k for k in before.tree if "/.git/" in k}
+        and "file.delete" not in said
+        and " mv" not in f" {line.command}"
+        and "git" not in line.command
+    ):
         return "removed a file"
     if before.head != after.head and not said & {"git.commit", "worktree.write"}:
         return "moved the branch"

@@ -137,7 +137,7 @@ AROUND = [
     "until {}; do ls; done",
     "( function g {{ {}; }}\ng )",
     "ls # c\n{}",
-    "{} # c\n",
+    "( {} # c\n)",
     "time {}",
     "select f in a; do {}; done",
     "{} > /dev/null 2>&1",

@@ -254,6 +254,8 @@ class _Quiet:
 
 def alternatives(pieces: Sequence[Piece]) -> list[Sequence[Piece]] | None:
     """Expand braces; the same sequence if there are none, None if there are too many."""
+    if sum(isinstance(p, Mark) and p.text == "{" for p in pieces) > MANY:
+        return None
     start = next((i for i, p in enumerate(pieces) if isinstance(p, Mark) and p.text == "{"), None)
     if start is None:
         return [pieces]

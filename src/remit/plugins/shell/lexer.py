@@ -550,6 +550,10 @@ class Lexer:
             self.i += 1
             if c == opener:
                 depth += 1
+                # Each is scanned once per level that might be arithmetic, so it is counted as work.
+                self.work[0] += 1
+                if self.work[0] > WORK:
+                    raise SyntaxTrouble(f"it has more than {WORK} words")
             elif c == closer:
                 if depth == 0:
                     if not text.startswith(close, self.i - 1):
