@@ -16,6 +16,7 @@ from remit.harness.engine import Engine
 from remit.harness.session import Answer, Run, Session
 from remit.harness.store import OPERATOR, Store
 from remit.policy.ceiling import TOP
+from remit.policy.mounts import Network
 from remit.policy.problems import InputError
 from remit.policy.projection import Host, Projection
 from remit.policy.tools import Call, CallEffects
@@ -154,7 +155,8 @@ class TestDeclaration:
             assert f"`{tool.name}`" not in after.preamble
         assert after.guard.refused - before.guard.refused == {effect}
         assert effect in after.preamble
-        assert (before.mounts.network, after.mounts.network) == (True, effect != "network.egress")
+        assert before.mounts.network is Network.FULL
+        assert (after.mounts.network is Network.FULL) == (effect != "network.egress")
 
     @pytest.mark.parametrize("mode", BUILT_IN)
     def test_one_home(self, engine: Engine, mode: str) -> None:

@@ -12,12 +12,15 @@ if TYPE_CHECKING:  # for type checkers, which do not read the table; a test hold
     from remit.harness.session import Frame as Frame
     from remit.harness.session import Run as Run
     from remit.harness.session import Session as Session
+    from remit.harness.store import Overlay as Overlay
     from remit.harness.store import Store as Store
     from remit.plugins.hookspecs import hookimpl as hookimpl
     from remit.policy.ceiling import Ceiling as Ceiling
     from remit.policy.ceiling import narrow as narrow
     from remit.policy.compile import Compiled as Compiled
     from remit.policy.decision import Decision as Decision
+    from remit.policy.gate import Setting as Setting
+    from remit.policy.grants import Grant as Grant
     from remit.policy.problems import InputError as InputError
     from remit.policy.problems import Problem as Problem
     from remit.policy.problems import RemitError as RemitError
@@ -57,10 +60,12 @@ _HOMES: dict[str, str] = {
     "Engine": "remit.harness.engine",
     "Facts": "remit.policy.tools",
     "Frame": "remit.harness.session",
+    "Grant": "remit.policy.grants",
     "Host": "remit.policy.projection",
     "InputError": "remit.policy.problems",
     "Judgement": "remit.policy.projection",
     "Layer": "remit.policy.vocabulary",
+    "Overlay": "remit.harness.store",
     "Posture": "remit.policy.vocabulary",
     "Problem": "remit.policy.problems",
     "Profile": "remit.policy.profile",
@@ -68,6 +73,7 @@ _HOMES: dict[str, str] = {
     "RemitError": "remit.policy.problems",
     "Run": "remit.harness.session",
     "Session": "remit.harness.session",
+    "Setting": "remit.policy.gate",
     "Severity": "remit.policy.problems",
     "Store": "remit.harness.store",
     "Tier": "remit.policy.vocabulary",

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.policy.ceiling import Ceiling
+from remit.policy.digest import canonical, tool_digest
 from remit.policy.profile import Brief, Example, Profile, Side
-from remit.policy.tools import Catalog, Tool
+from remit.policy.tools import Catalog, Learnt, Tool
 from remit.policy.vocabulary import EFFECTS, Announce, Tier, Unknown, Verdict
 from remit.profiles.catalogs import load_catalog, native_catalog, parse_catalog
 from remit.profiles.library import Library
@@ -134,6 +135,18 @@ TOOLS = st.lists(
 
 
 class TestCatalogues:
+    @given(WORDS | st.none(), st.dictionaries(WORDS, WORDS, max_size=3) | st.none())
+    def test_what_was_learnt_loads_back_equal(
+        self, description: str | None, schema: dict[str, str] | None
+    ) -> None:
+        """A pin and the words beside it come back, whatever letters they hold."""
+        text = None if schema is None else canonical(schema)
+        pin = tool_digest("x", description, schema)
+        learnt = Learnt(pin, description if text else None, text)
+        catalog = Catalog([Tool("mine", "x", effects=(), learnt=learnt)])
+        back = parse_catalog(Source(write_catalog(catalog), "mine.toml")).require()
+        assert back == catalog
+
     @settings(max_examples=100, deadline=None)
     @given(TOOLS, st.sampled_from(["effects", "undeclared", "classify"]))
     def test_a_written_catalogue_loads_back_equal(self, tools: list[Tool], kind: str) -> None:

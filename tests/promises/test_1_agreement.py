@@ -19,8 +19,9 @@ import pytest
 from remit.harness.session import Session
 from remit.harness.store import SYSTEM, Store
 from remit.plugins.action_guard import ActionGuard
-from remit.plugins.sandbox_mounts import Mounts
 from remit.policy.decision import Cause
+from remit.policy.mounts import Access, Mounts, Network
+from remit.policy.mounts import Cause as Because
 from remit.policy.projection import Host
 from remit.policy.tools import Call, CallEffects
 from remit.policy.vocabulary import Dial, Layer, Posture, Verdict
@@ -88,14 +89,25 @@ class TestLayers:
         assert f"{len(compiled.surface)} in all" in text
 
     def test_the_mounts_are_never_looser_than_the_guard(self, case: Case) -> None:
-        """What the guard refuses the sandbox does not open; a limit closes it whole."""
+        """What the guard refuses the sandbox does not open; what it cannot limit is told.
+
+        How limits become mounts is held to its laws in `tests/sandbox/test_mounts.py`.
+        """
         mounts, guard = case.projection.mounts, case.projection.guard
         assert isinstance(mounts, Mounts)
-        held = guard.refused | guard.limit.keys()
-        if "worktree.write" in held:
+        opened = {m.cause for m in mounts.mounts if m.access is Access.WRITE}
+        told = {a.what.split()[0] for a in mounts.advisory}
+        if "worktree.write" in guard.refused:
             assert mounts.posture is Posture.READ_ONLY
-        if "network.egress" in held:
-            assert not mounts.network
+            assert opened <= {Because.SCRATCH}
+        elif "worktree.write" in guard.limit:
+            limits = guard.limit["worktree.write"]
+            whole = "worktree.write" in told or all("**" in one for one in limits)
+            assert Because.WORKTREE not in opened or whole
+        if "network.egress" in guard.refused:
+            assert mounts.network is Network.NONE
+        elif "network.egress" in guard.limit:
+            assert mounts.network is not Network.FULL or "network.egress" in told
         assert set(guard.protected) <= set(mounts.protected)
 
 

@@ -46,7 +46,7 @@ FAULTS = (
     Fault("the higher tier wins a meet", "ceiling",
           "if ceiling.tier.rank < tier.rank:", "if ceiling.tier.rank > tier.rank:"),
     Fault("refused effects are lost in a meet", "ceiling",
-          "refuse = _both(refuse, ceiling.refuse)", "refuse = ceiling.refuse or refuse"),
+          "refuse | ceiling.refuse if refuse else ceiling.refuse", "ceiling.refuse"),
     Fault("the laxer word on the unknown wins a meet", "ceiling",
           "unknown = ceiling.unknown\n", "pass\n"),
     Fault("the last limit wins a meet", "ceiling",

@@ -20,6 +20,7 @@ PARTS = {
     "store": "store",
     "import": "imports",
     "gateway": "gateway",
+    "sandbox": "sandbox",
 }
 
 

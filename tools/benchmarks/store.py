@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from remit.harness.store import SYSTEM, Store
+from remit.harness.store.space import SELECT_SPACE
 from tools.benchmarks.ratios import Figure, ratio
 
 __all__ = ["figures"]
@@ -26,10 +27,7 @@ def figures(short: bool) -> Iterator[Figure]:
             for id in ids:
                 store.spaces.create(id, "plan", by=SYSTEM, now=now)
             raw = sqlite3.connect(path)
-            statement = (
-                "SELECT id, mode, kind, worktree, dial, remote, revision, created "
-                "FROM space WHERE id = ?"
-            )
+            statement = f"{SELECT_SPACE} WHERE id = ?"
 
             def base() -> None:
                 for id in ids:

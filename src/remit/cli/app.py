@@ -34,6 +34,8 @@ _COMMANDS: Mapping[str, str] = {
     "grants": "grants:grants",
     "plans": "plans:plans",
     "log": "log:log",
+    "sandbox": "sandbox:sandbox",
+    "exec": "sandbox:execute",
     "gateway": "gateway:gateway",
     "demo": "demo:demo",
     "doctor": "doctor:doctor",

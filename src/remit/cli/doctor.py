@@ -60,7 +60,34 @@ def _look(place: Place) -> Iterator[Finding]:
     yield Finding("configuration", _OK, f"{workspace.file}: {there}")
     yield from _database(place)
     yield from _engine(place)
+    yield from _sandboxes(place)
     yield from _programs()
+
+
+def _sandboxes(place: Place) -> Iterator[Finding]:
+    """Each sandbox, in the order of choice; the first that works is the one that `auto` takes."""
+    from remit.harness.sandbox.box import backends
+
+    try:
+        further = place.engine.registry.backends
+    except RemitError:
+        further = ()
+    chosen = False
+    for backend in backends(further):
+        found = backend.probe()
+        if not backend.holds:
+            continue
+        if found.works:
+            leaves = ", ".join(backend.leaves)
+            said = f"{found.version or 'works'}{'' if chosen else ', chosen'}"
+            said += f"; not closed by it: {leaves}" if leaves else ""
+            yield Finding(f"sandbox {backend.name}", _OK, said)
+            chosen = chosen or backend.chosen
+        elif backend.chosen:
+            yield Finding(f"sandbox {backend.name}", _WARNING, found.why, found.hint)
+    if not chosen:
+        said = "none works: the surface and the guard hold alone, and mounts are advisory"
+        yield Finding("sandbox", _WARNING, said, "install bubblewrap")
 
 
 def _database(place: Place) -> Iterator[Finding]:

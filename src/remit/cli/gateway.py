@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from tempfile import TemporaryDirectory
 
 import click
 from attrs import evolve
@@ -11,6 +12,8 @@ from attrs import evolve
 from remit.cli.failures import MachineError
 from remit.cli.options import Place, in_workspace
 from remit.cli.output import note
+from remit.policy.backend import Backend
+from remit.policy.places import Ground
 from remit.policy.problems import InputError, Problem, near
 
 __all__ = ["gateway"]
@@ -24,12 +27,21 @@ __all__ = ["gateway"]
 )  # fmt: skip
 @click.option(
     "--sandbox", default="none", show_default=True, metavar="BACKEND",
-    help="What holds the server itself; only none so far.",
+    help="What holds the server itself: auto, bubblewrap, landlock, seatbelt or none.",
+)  # fmt: skip
+@click.option(
+    "--keep-env", "keep", multiple=True, metavar="NAME",
+    help="In a sandbox, let a variable of the environment through. Repeatable.",
 )  # fmt: skip
 @click.argument("command", nargs=-1, required=True, metavar="-- SERVER CMD...")
 @in_workspace
 def gateway(
-    place: Place, space: str, server: str | None, sandbox: str, command: tuple[str, ...]
+    place: Place,
+    space: str,
+    server: str | None,
+    sandbox: str,
+    keep: tuple[str, ...],
+    command: tuple[str, ...],
 ) -> int:
     """Serve MCP on standard input and output, in front of the server that CMD starts.
 
@@ -39,22 +51,29 @@ def gateway(
         raise MachineError(
             Problem("mcp-missing", "the gateway needs `mcp`", "`pip install 'remit[mcp]'`")
         )
-    if sandbox != "none":
-        raise InputError(
-            Problem(
-                "sandbox-unknown",
-                f"there is no sandbox backend `{sandbox}`",
-                near(sandbox, ["none"]) or "only `none` so far",
-            )
-        )
     from remit.harness.gateway.run import run_gateway
+    from remit.harness.sandbox.box import choose
+    from remit.harness.sandbox.survey import ground
     from remit.harness.workspace import protected
 
     # Whoever started the client could lead us elsewhere by its environment, HOME included.
     place = evolve(place, environ={})
-    note("remit gateway: no sandbox holds the server; its own doings are judged by its calls alone")
-    with place.store() as store:
+    backend = choose(sandbox, place.engine.registry.backends)
+    _tell(backend)
+    with place.store() as store, TemporaryDirectory(prefix="remit-") as scratch:
         worktree = store.spaces.get(space).worktree
+        others = [s.worktree for s in store.spaces.list() if s.worktree]
+
+        def survey(environment: Mapping[str, str]) -> Ground:
+            # What git must not run is said in its environment.
+            git = [name for name in environment if name.startswith("GIT_CONFIG_")]
+            return ground(
+                place.workspace, worktree, command, environment,
+                others=others,
+                keep=(*keep, *git, "GIT_OPTIONAL_LOCKS"),
+                scratch=None if backend.namespaces else scratch,
+            )  # fmt: skip
+
         return run_gateway(
             store,
             place.engine,
@@ -63,6 +82,22 @@ def gateway(
             server=_server(server, place.workspace.servers) if server else None,
             protected=protected(place.workspace, worktree),
             secret=(str(place.workspace.token_file),),
+            backend=backend,
+            survey=survey,
+        )
+
+
+def _tell(backend: Backend) -> None:
+    """Say once, where no protocol is disturbed, what holds the server."""
+    if backend.holds:
+        note(
+            f"remit gateway: the server runs in the sandbox `{backend.name}` of the mode in force; "
+            "`remit sandbox MODE` says what that does not hold"
+        )
+    else:
+        note(
+            "remit gateway: no sandbox holds the server; "
+            "its own doings are judged by its calls alone"
         )
 
 

@@ -77,15 +77,16 @@ def print_space(place: Place, space: Space, as_json: bool) -> None:
         ("space", space.id),
         ("mode", space.mode),
         ("dial", space.dial.value),
-        ("effects", settings or "as the dial says"),
-        ("overlay", space.overlay.file if space.overlay else "none"),
-        ("locked", "yes: no call is forwarded" if space.locked else "no"),
+        ("effects", settings),
+        ("overlay", space.overlay.file if space.overlay else ""),
+        ("locked", "yes: no call is forwarded" if space.locked else ""),
         ("kind", space.kind.value),
         ("worktree", space.worktree or "none"),
         ("remote", "yes" if space.remote else "no"),
         ("revision", str(space.revision)),
     ):
-        say(f"{name:<10}{value}")
+        if value:
+            say(f"{name:<10}{value}")
     if space.overlay is not None:
         try:
             place.engine.overlay(Source(space.overlay.text, space.overlay.file))

@@ -65,10 +65,14 @@ class Run:
 
 @frozen
 class _Leave:
-    """Who said yes to a call that asks, or whom it waits for."""
+    """Who said yes to a call that asks, or what it waits for.
+
+    Where nobody was asked yet, ``digest`` is what an approval of the call would be bound to.
+    """
 
     approval: Approval | None = None
     grants: tuple[GrantRecord, ...] = ()
+    digest: str = ""
 
     @property
     def given(self) -> bool:
@@ -195,6 +199,8 @@ class Session:
             asked = decision.verdict is Verdict.ASK
             leave = self._leave(writer, frame, now, judged, tool_hash, at) if asked else _Leave()
             self._record(writer, now, judged, tool_hash, leave)
+            if leave.digest:
+                leave = _Leave(self._ask(writer, judged.judgement, leave.digest, at))
         self.engine.observe(
             "decision_made",
             space=now.space.id,
@@ -245,7 +251,7 @@ class Session:
         tool_hash: str,
         at: datetime,
     ) -> _Leave:
-        """Find who said yes to a call that asks, or ask the operator; within a transaction."""
+        """Find who said yes to a call that asks, and use it up; within a transaction."""
         judgement, space, approvals = judged.judgement, now.space, self.store.approvals
         tool, found = judgement.tool, judgement.found
         assert tool is not None, "only a known tool is asked for"
@@ -270,17 +276,20 @@ class Session:
             approvals.consume(writer, there)
             return _Leave(there)
         if there is None or not (there.state.open or there.state is ApprovalState.REJECTED):
-            there = approvals.ask(
-                writer,
-                kind,
-                space=space.id,
-                conversation=conversation,
-                requested_by=self._agent,
-                digest=bound,
-                shown=_shown(judgement),
-                now=at,
-            )
+            return _Leave(digest=bound)
         return _Leave(there)
+
+    def _ask(self, writer: Writer, judgement: Judgement, bound: str, at: datetime) -> Approval:
+        return self.store.approvals.ask(
+            writer,
+            ApprovalKind.CALL,
+            space=self.space,
+            conversation=self.conversation,
+            requested_by=self._agent,
+            digest=bound,
+            shown=_shown(judgement),
+            now=at,
+        )
 
     def _granted(
         self, frame: Frame, now: Frame, judged: Judged, tool_hash: str

@@ -13,6 +13,7 @@ from typing import Any
 
 import pluggy
 
+from remit.policy.backend import Backend
 from remit.policy.compile import Compiled
 from remit.policy.projection import Classifier, Host, Judgement
 from remit.policy.tools import Call, CallEffects, Facts, Tool
@@ -55,6 +56,11 @@ def guard_action(call: Call, tool: Tool, found: CallEffects, facts: Facts) -> st
 @hookspec
 def project_layer(compiled: Compiled, host: Host) -> Any:
     """Make what one enforcing layer gets; the layer is named after the plugin."""
+
+
+@hookspec
+def sandbox_backend() -> Iterable[Backend]:  # type: ignore[empty-body]
+    """Add backends that hold mounts; none takes the name of a built-in one."""
 
 
 @hookspec

@@ -26,6 +26,7 @@ from remit.plugins import (
     sandbox_mounts,
     tool_filter,
 )
+from remit.policy.backend import RESERVED, Backend
 from remit.policy.compile import Compiled
 from remit.policy.problems import Problem, RemitError, near
 from remit.policy.projection import Classifier, Guard, Host
@@ -82,6 +83,7 @@ class Registry:
     layers: Mapping[str, Layer] = field(repr=False)
     catalogues: tuple[Source, ...]
     profiles: tuple[Source, ...]
+    backends: tuple[Backend, ...] = field(repr=False)
     #: Observers by hook name: (plugin, function) pairs.
     observers: Mapping[str, tuple[tuple[str, Callable[..., None]], ...]] = field(repr=False)
 
@@ -271,6 +273,7 @@ class _Collector:
             layers=MappingProxyType({n: _layer(f) for n, f in self._functions("project_layer")}),
             catalogues=self._files("register_catalogues"),
             profiles=self._files("register_profiles"),
+            backends=self._backends(),
             observers=MappingProxyType(
                 {
                     hook: tuple((n, _by_name(f)) for n, f in self._functions(hook))
@@ -296,6 +299,17 @@ class _Collector:
             self._wrong(plugin, hook, f"effect class `{effect.id}` is registered twice")
         else:
             effects[effect.id] = evolve(effect, plugin=plugin)
+
+    def _backends(self) -> tuple[Backend, ...]:
+        found: dict[str, Backend] = {}
+        for plugin, made in self._ask("sandbox_backend"):
+            for backend in made:
+                if not isinstance(backend, Backend):
+                    self._wrong(plugin, "sandbox_backend", f"expected a backend, got `{backend!r}`")
+                elif backend.name in RESERVED or found.setdefault(backend.name, backend) != backend:
+                    said = f"the name `{backend.name}` is taken"
+                    self._wrong(plugin, "sandbox_backend", said)
+        return tuple(found[name] for name in sorted(found))
 
     def _files(self, hook: str) -> tuple[Source, ...]:
         """Return the files that a hook brings; what is no package resource is told."""

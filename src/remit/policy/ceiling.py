@@ -7,7 +7,6 @@ never as an intersection of names, because what a group or a glob names depends 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
 
 from attrs import field, frozen
 
@@ -17,7 +16,6 @@ __all__ = ["TOP", "Ceiling", "narrow"]
 
 _WRITE = "worktree.write"
 
-T = TypeVar("T")
 Lists = frozenset[frozenset[str]]
 
 
@@ -51,11 +49,6 @@ class Ceiling:
 TOP = Ceiling()
 
 
-def _both(a: frozenset[T], b: frozenset[T]) -> frozenset[T]:
-    # Most sides have nothing to say of most things, and a union with nothing would be a copy.
-    return a | b if a and b else a or b
-
-
 def narrow(*ceilings: Ceiling) -> Ceiling:
     """Return the meet: commutative, associative, idempotent, never wider than any side."""
     tier, unknown, refuse, allow, deny = TOP.tier, TOP.unknown, TOP.refuse, TOP.allow, TOP.deny
@@ -65,9 +58,13 @@ def narrow(*ceilings: Ceiling) -> Ceiling:
             tier = ceiling.tier
         if ceiling.unknown.rank > unknown.rank:
             unknown = ceiling.unknown
-        refuse = _both(refuse, ceiling.refuse)
-        allow = _both(allow, ceiling.allow)
-        deny = _both(deny, ceiling.deny)
+        # Most sides have nothing to say of most things, and a union with nothing would be a copy.
+        if ceiling.refuse:
+            refuse = refuse | ceiling.refuse if refuse else ceiling.refuse
+        if ceiling.allow:
+            allow = allow | ceiling.allow if allow else ceiling.allow
+        if ceiling.deny:
+            deny = deny | ceiling.deny if deny else ceiling.deny
         for effect, lists in ceiling.limit.items():
             limit[effect] = limit[effect] | lists if effect in limit else lists
     limits = dict(sorted(limit.items())) if limit else TOP.limit

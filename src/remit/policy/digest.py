@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["call_digest", "canonical", "digest"]
+__all__ = ["call_digest", "canonical", "digest", "tool_digest"]
 
 
 def canonical(value: object) -> str:
@@ -49,3 +49,11 @@ def call_digest(
             "revision": revision,
         }
     )
+
+
+def tool_digest(name: str, description: object, schema: object) -> str:
+    """Return what a tool's word of itself comes to: its name, description and schema of arguments.
+
+    It is what a catalogue pins, and what an approval of a call is bound to.
+    """
+    return digest([name, description, schema])

@@ -157,6 +157,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "least-outside": "a smallest effect set, or an action's, beyond the tool's effects",
             "bad-argument-role": "a word for an argument that no classifier knows",
             "unclassified": "arguments or actions of a tool that has no classifier",
+            "no-pin": "words of a server that no hash pins",
+            "bad-pin": "a hash that is none, or not that of the words beside it",
         },
         "What programs do": {
             "program-table": "a table of programs says something that means nothing",
@@ -260,7 +262,6 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "The gateway": {
             "mcp-missing": "the optional part `mcp` is not installed",
             "mcp": "the MCP library reported an error",
-            "sandbox-unknown": "no sandbox backend of that name",
             "server-binding": "`--server` is not NAME=CATALOG",
             "server-unbound": "no catalogue is bound to the server: all its tools are undeclared",
             "server-down": "the server cannot be started, or died",
@@ -271,6 +272,15 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "tool-malformed": "a tool that the server does not list as MCP wants it",
             "tool-unreadable": "a tool that the client's protocol cannot carry",
             "judging-failed": "remit itself failed to judge, so it refused",
+        },
+        "The sandbox": {
+            "sandbox-unknown": "no sandbox of that name is known",
+            "sandbox-missing": "the sandbox does not work on this machine",
+            "sandbox-worktree": "the folder cannot be the worktree of a sandbox",
+            "sandbox-start": "the program that makes the sandbox could not be started",
+            "sandbox-failed": "the sandbox ended before the command was started",
+            "sandbox-stream": "a standard stream leads out of the sandbox",
+            "sandbox-command": "there is no such command, or the sandbox does not show it",
         },
         "The command line and the demo": {
             "usage": "the command was not written as it takes",

@@ -16,6 +16,7 @@ from attrs import field, frozen
 from remit.policy.compile import Compiled
 from remit.policy.decision import Cause, Decision, Text, render
 from remit.policy.guard import as_called
+from remit.policy.places import Ground
 from remit.policy.problems import near
 from remit.policy.profile import shown
 from remit.policy.tools import Call, CallEffects, Facts, Tool
@@ -44,6 +45,8 @@ class Host:
     protected: tuple[str, ...] = ()
     #: Those of them that no tool may even read: the operator token, the database.
     secret: tuple[str, ...] = ()
+    #: What a sandbox stands on, where the host has surveyed it.
+    ground: Ground | None = None
 
     @property
     def advisory(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from remit.policy.digest import canonical, tool_digest
 from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
 from remit.policy.vocabulary import Tier, words
@@ -22,6 +23,7 @@ __all__ = [
     "CallEffects",
     "Catalog",
     "Facts",
+    "Learnt",
     "Repo",
     "Shape",
     "Tool",
@@ -59,12 +61,31 @@ def _tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
 
 
 @frozen
+class Learnt:
+    """What a server said of a tool when an operator reviewed it.
+
+    ``hash`` is `tool_digest` over it. The words themselves are kept so that a change can be shown:
+    the description, and the schema of the arguments as JSON text; None where they were not kept.
+    """
+
+    hash: str
+    description: str | None = None
+    schema: str | None = None
+
+    @classmethod
+    def of(cls, name: str, description: str | None, schema: object) -> Learnt:
+        """Return it for a tool as a server lists it."""
+        return cls(tool_digest(name, description, schema), description, canonical(schema))
+
+
+@frozen
 class Tool:
     """Something the model can invoke, known by source and name (design section 4).
 
     ``effects`` is the upper bound: the worst that a call can do. ``least`` holds, for a tool with a
     classifier, the smallest effect sets that a call can have. Undeclared means that nobody said
-    what it does; ``effects``, if there are any, are then some that it has.
+    what it does; ``effects``, if there are any, are then some that it has. ``learnt`` pins what the
+    declaration was made for; no decision depends on it, but whoever lists the tool compares.
     """
 
     source: str
@@ -80,6 +101,7 @@ class Tool:
     #: The catalogue's own source, where an operator bound it to a server of another name. What a
     #: profile says of either source holds.
     origin: str | None = None
+    learnt: Learnt | None = None
     #: What a classifier is to make of arguments: path of an argument and role, in order.
     arguments: tuple[tuple[str, str], ...] = field(default=(), converter=_pairs)
     #: For a tool of several actions: the effects of each, by the argument's value.

@@ -5,6 +5,7 @@ A tool that cannot be told from another, or from a native verb, is never guessed
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -13,9 +14,10 @@ from pathlib import PurePath
 
 from attrs import frozen
 
+from remit.policy.digest import tool_digest
 from remit.policy.problems import InputError, Problem, Severity, near
 from remit.policy.selectors import RESERVED_SOURCES
-from remit.policy.tools import ARGUMENT_ROLES, NATIVE, Catalog, Tool
+from remit.policy.tools import ARGUMENT_ROLES, NATIVE, Catalog, Learnt, Tool
 from remit.policy.vocabulary import EFFECTS, EffectClass
 from remit.profiles.document import Findings, parse_toml
 from remit.profiles.names import SOURCE_NAME, TOOL_NAME
@@ -36,6 +38,7 @@ __all__ = [
     "read_catalog",
 ]
 
+_HASH = re.compile(r"[0-9a-f]{64}")
 _JSON = re.compile(r"\s*+(?:\{|\[\s*+[\]{])")
 _SOURCES = "up to 64 letters, digits and `_.-`, and not `group`, `tier` or `remit`"
 
@@ -89,9 +92,9 @@ def parse_catalog(
     known: Mapping[str, EffectClass] = EFFECTS,
 ) -> LoadedCatalog:
     """Read a catalogue of either format; never raises, whatever the text."""
-    json = PurePath(text.file).suffix == ".json" or _JSON.match(text.text)
+    listed = PurePath(text.file).suffix == ".json" or _JSON.match(text.text)
     try:
-        if json:
+        if listed:
             tools, problems = parse_tools_list(
                 text, source, {t.name for t in native_catalog().tools}
             )
@@ -166,6 +169,7 @@ def _tool(source: str, name: str, file: ToolFile, terms: Terms, found: Findings)
     if file.verb and file.exit:
         message = "it cannot both deliver the result and leave the mode"
         found.report("contradiction", message, (*at, "exit"), "keep one of the two", key=True)
+    learnt = _learnt(name, file, at, found)
     return Tool(
         source=source,
         name=name,
@@ -177,6 +181,7 @@ def _tool(source: str, name: str, file: ToolFile, terms: Terms, found: Findings)
         declared=file.effects is not None,
         verb=file.verb,
         exit=file.exit,
+        learnt=learnt,
         arguments=_arguments(file, at, found),
         actions=_actions(file, at, effects, terms, found),
         where=found.document.at(at, key=True),
@@ -208,6 +213,33 @@ def _actions(
                 hint = "`effects` is the most that a call can do"
                 found.report("least-outside", message, (*at, "actions", action, j), hint)
     return actions
+
+
+def _learnt(name: str, file: ToolFile, at: KeyPath, found: Findings) -> Learnt | None:
+    """Return what the tool is pinned to; words that are not those of the pin would show lies."""
+    if file.hash is None:
+        if file.description is not None or file.schema is not None:
+            key = "schema" if file.description is None else "description"
+            message = "what a server said is kept beside the `hash` that it is pinned by"
+            found.report("no-pin", message, (*at, key), "`remit catalog learn` writes both")
+        return None
+    if not _HASH.fullmatch(file.hash):
+        message = "a `hash` is 64 digits of 0-9 a-f"
+        found.report("bad-pin", message, (*at, "hash"), "`remit catalog learn` writes it")
+        return None
+    if file.schema is None:
+        return Learnt(file.hash, file.description)
+    try:
+        schema = json.loads(file.schema)
+    except (ValueError, RecursionError):
+        message = "the `schema` is not JSON"
+        found.report("bad-pin", message, (*at, "schema"), "`remit catalog learn` writes it")
+        return None
+    if tool_digest(name, file.description, schema) != file.hash:
+        message = "the `hash` is not that of the description and the schema beside it"
+        hint = "learn the tool again, or take the two out and keep the `hash`"
+        found.report("bad-pin", message, (*at, "hash"), hint)
+    return Learnt(file.hash, file.description, file.schema)
 
 
 def _effects(names: Iterable[str], at: KeyPath, terms: Terms, found: Findings) -> frozenset[str]:

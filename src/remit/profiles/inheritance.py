@@ -132,13 +132,15 @@ def _check_denied(profile: Profile, file: ProfileFile, tools: Catalog, found: Fi
     """
     brief = profile.brief
     leave = (brief.exit,) if brief and brief.exit else ()
-    own = {*(brief.verbs if brief else ()), *leave}
-    for key in profile.pins:
-        for side in profile.sides:
-            for selector in sorted(side.ceiling.deny):
-                named = selector in (key, shown(key))
-                if not (named or (key in own and tools.index.get(key) in tools.select(selector))):
-                    continue
+    own = {tools.index.get(key): key for key in (*(brief.verbs if brief else ()), *leave)}
+    spelled = {name: key for key in profile.pins for name in (key, shown(key))}
+    for side in profile.sides:
+        for selector in sorted(side.ceiling.deny):
+            named = tools.select(selector)
+            if selector not in spelled and named.isdisjoint(own):
+                continue
+            denied = {key for at, key in own.items() if at in named}
+            for key in sorted(denied | {spelled.get(selector, "")} - {""}):
                 path: KeyPath = ("brief",)
                 if side.name == profile.name:
                     path = ("ceiling", "deny", file.ceiling.deny.index(selector))

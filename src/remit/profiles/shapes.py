@@ -189,6 +189,21 @@ class ToolFile:
     )
     verb: bool = field(default=False, metadata=_says("May it serve as an output verb."))
     exit: bool = field(default=False, metadata=_says("May it serve as an exit verb."))
+    hash: str | None = field(
+        default=None,
+        metadata=_says(
+            "Pins what the server says of the tool: one that says something else is undeclared "
+            "until it is reviewed. Learnt, not written by hand.",
+            pattern="^[0-9a-f]{64}$",
+        ),
+    )
+    description: str | None = field(
+        default=None, metadata=_says("The description that `hash` is over, to show a change by.")
+    )
+    schema: str | None = field(
+        default=None,
+        metadata=_says("The schema of the arguments that `hash` is over, as JSON text."),
+    )
 
 
 @frozen

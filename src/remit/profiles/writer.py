@@ -128,6 +128,9 @@ def _tool(tool: Tool) -> dict[str, Any]:
         data["arguments"] = dict(tool.arguments)
     if tool.actions:
         data["actions"] = {name: list(in_order(effects)) for name, effects in tool.actions}
+    if tool.learnt is not None:
+        kept = {"description": tool.learnt.description, "schema": tool.learnt.schema}
+        data |= {"hash": tool.learnt.hash} | {k: v for k, v in kept.items() if v is not None}
     return data
 
 

@@ -55,12 +55,13 @@ def test_story(tmp_path: Path) -> None:
 
 def tells_each_act(told: str) -> None:
     """Every act has its title, and each kind of decision its words."""
-    assert len([line for line in told.splitlines() if re.match(r"\d+\. ", line)]) == 10
+    assert len([line for line in told.splitlines() if re.match(r"\d+\. ", line)]) == 11
     for words in (
         "plan mode refused `git_commit`: it would have `worktree.write`, `git.commit`",
         "it did not run; approval",
         "is used up",
         "every promise was kept",
+        "sandbox: ",
     ):
         assert words in told
 

@@ -21,6 +21,7 @@ from remit.harness.demo.disks import Span, tell_changes
 from remit.harness.demo.scene import DemoError, Disk, Scene, build
 from remit.harness.demo.teller import Teller, expect
 from remit.harness.demo.visitor import Result, Visitor, visiting
+from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
 from remit.harness.store import ApprovalState, Event, Store
 from remit.policy.problems import Problem
 from remit.policy.profile import Profile, shown
@@ -116,6 +117,7 @@ class _Story:
             await self._deliver(plan)
             left = await self._leave(plan)
             await self._switch_back(plan)
+            await self._confine(plan)
         await self._look_at_disks(left)
 
     async def _set_out(self) -> None:
@@ -126,6 +128,25 @@ class _Story:
         await self._operator("space", "list")
         self.tell.act("What each mode makes of each tool of mcp-server-git")
         await self._operator("matrix")
+
+    async def _confine(self, plan: Visitor) -> None:
+        """Have a shell try what the server's tools could not, where the system can hold it."""
+        self.tell.act(f"The operating system holds the same for a shell in {self.plan} mode")
+        found = BUBBLEWRAP.probe()
+        if not found.works:
+            self.tell.say(
+                f"sandbox: none, for {found.why}: surface and guard hold alone here, and a shell "
+                f"that is not behind remit could write; {found.hint}"
+            )
+            return
+        self.tell.say(f"sandbox: {BUBBLEWRAP.name} {found.version}")
+        before = self.scene.disk(plan.space)
+        script = "{ echo 23:59 north >> timetable.txt; git commit -qam x; } 2>&1 || true"
+        said = await self._operator(
+            "exec", "--space", plan.space, "--backend", BUBBLEWRAP.name, "--", "sh", "-c", script
+        )
+        expect("Read-only file system" in said, f"the kernel refuses a shell's write: {said}")
+        expect(self.scene.disk(plan.space) == before, "a shell changes nothing")
 
     async def _list(self, free: Visitor, plan: Visitor, review: Visitor) -> None:
         self.tell.act("A client lists the tools of each space")
@@ -239,9 +260,10 @@ class _Story:
             self.tell.decision(visitor.space, event, _outcome(event, result))
         return result
 
-    async def _operator(self, *args: str) -> None:
+    async def _operator(self, *args: str) -> str:
         said = await anyio.to_thread.run_sync(self.scene.operator, *args)
         self.tell.command(shlex.join(("remit", *args)), said)
+        return said
 
     def _edit(self, space: str, line: str) -> None:
         """Change a file as an editor would: the git server itself writes none."""

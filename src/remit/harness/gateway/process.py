@@ -6,13 +6,15 @@ import math
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 
 import anyio
 from anyio.abc import Process
 from attrs import define, field
 
 from remit.harness.gateway.messages import Incoming, Outgoing
+from remit.harness.sandbox.box import Box
+from remit.harness.sandbox.process import Opened, opened
 
 __all__ = ["Running", "running"]
 
@@ -37,6 +39,10 @@ class Running:
     process: Process
     ended: anyio.Event = field(factory=anyio.Event)
 
+    def kill(self) -> None:
+        """End it at once, with all of its group."""
+        _signal(self.process.pid, signal.SIGKILL)
+
     @property
     def how(self) -> str:
         """How it ended, as the rest of a sentence about it."""
@@ -56,12 +62,36 @@ async def running(
     command: Sequence[str],
     env: Mapping[str, str],
     on_garbage: Callable[[bytes], None],
+    box: Box | None = None,
 ) -> AsyncIterator[Running]:
     """Start a server in a process group of its own; on leaving, end the whole group.
 
-    Raises `OSError` if it cannot be started. Its standard error is ours.
+    Raises `OSError` if it cannot be started. Its standard error is ours. In a ``box`` it runs
+    confined, and what it started ends with it.
     """
-    process = await anyio.open_process(list(command), env=env, stderr=None, start_new_session=True)
+    with _started(command, env, box) as how:
+        async with _running(how, on_garbage) as server:
+            yield server
+
+
+def _started(
+    command: Sequence[str], env: Mapping[str, str], box: Box | None
+) -> AbstractContextManager[Opened]:
+    if box is None:
+        return nullcontext(Opened(tuple(command), env, os.getcwd(), ()))
+    return opened(box, tuple(command), env)
+
+
+@asynccontextmanager
+async def _running(how: Opened, on_garbage: Callable[[bytes], None]) -> AsyncIterator[Running]:
+    process = await anyio.open_process(
+        how.argv,
+        env=how.environment,
+        cwd=how.cwd,
+        pass_fds=how.descriptors,
+        stderr=None,
+        start_new_session=True,
+    )
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None, "both are pipes"
     assert stdout is not None, "both are pipes"

@@ -17,6 +17,7 @@ import anyio
 import mcp_types as types
 
 from remit.harness.engine import Engine
+from remit.harness.gateway.boxes import Boxes, Survey
 from remit.harness.gateway.environment import upstream_environment
 from remit.harness.gateway.judge import Judge
 from remit.harness.gateway.server import Gateway
@@ -25,6 +26,7 @@ from remit.harness.gateway.stdio import standard_streams
 from remit.harness.gateway.upstream import START, Upstream
 from remit.harness.session import Session
 from remit.harness.store import Store
+from remit.policy.backend import Backend
 from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem, Severity
 from remit.policy.projection import Host
@@ -55,14 +57,17 @@ def run_gateway(
     server: tuple[str, str] | None = None,
     protected: Iterable[str] = (),
     secret: Iterable[str] = (),
+    backend: Backend | None = None,
+    survey: Survey | None = None,
     report: Callable[[Problem], None] = to_stderr,
 ) -> int:
     """Serve one client on standard input and output until it leaves or a signal ends it.
 
     ``server`` is the operator's name for the upstream and the catalogue that declares its tools;
-    ``protected`` are the paths that no tool may change, ``secret`` those that none may read either.
-    Returns 0. Raises `RemitError` before anything is started: for an unknown space, a bad name, a
-    catalogue with problems.
+    ``protected`` are the paths that no tool may change, ``secret`` those that none may read either;
+    ``backend`` is the sandbox that the upstream runs in, which needs ``survey``. Returns 0. Raises
+    `RemitError` before anything is started: for an unknown space, a bad name, a catalogue with
+    problems.
     """
     gateway = compose(
         store,
@@ -72,6 +77,8 @@ def run_gateway(
         server=server,
         protected=protected,
         secret=secret,
+        backend=backend,
+        survey=survey,
         report=report,
     )
     _quiet(report)
@@ -91,6 +98,8 @@ def compose(
     server: tuple[str, str] | None = None,
     protected: Iterable[str] = (),
     secret: Iterable[str] = (),
+    backend: Backend | None = None,
+    survey: Survey | None = None,
     report: Callable[[Problem], None] = to_stderr,
     start_seconds: float = START,
 ) -> Gateway:
@@ -102,11 +111,22 @@ def compose(
         hint = "bind a catalogue to it: `--server NAME=CATALOG`"
         report(Problem("server-unbound", message, hint, severity=Severity.WARNING))
     held = (*protected, *((os.path.abspath(server[1]),) if server and _is_file(server[1]) else ()))
-    host = Host("mcp-gateway", worktree=worktree, protected=held, secret=tuple(secret))
+    sandboxed = backend is not None and backend.holds
+    host = Host(
+        "mcp-gateway",
+        worktree=worktree,
+        protected=held,
+        secret=tuple(secret),
+        sandbox=backend.name if backend is not None and sandboxed else None,
+    )
     conversation = f"gw-{secrets.token_hex(8)}"
     judge = Judge(Session(engine, store, space, conversation, host))
     taken = frozenset(n for t in engine.natives.tools for n in (t.name, t.key))
     shelf = Shelf(name, bound, taken, report)
+    boxes = None
+    if backend is not None and sandboxed:
+        assert survey is not None, "a sandbox stands on a ground"
+        boxes = Boxes(judge, backend, survey)
     us = types.Implementation(name="remit", version=_version())
 
     async def on_tools(listed: tuple[Any, ...]) -> None:
@@ -120,8 +140,9 @@ def compose(
         report,
         us,
         start_seconds,
+        boxes.make if boxes else None,
     )
-    gateway = Gateway(judge, upstream, shelf, report, us.version)
+    gateway = Gateway(judge, upstream, shelf, report, us.version, boxes)
     return gateway
 
 

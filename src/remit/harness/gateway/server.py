@@ -20,6 +20,7 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
+from remit.harness.gateway.boxes import Boxes
 from remit.harness.gateway.changes import News, Notice
 from remit.harness.gateway.judge import Judge
 from remit.harness.gateway.link import Gone
@@ -62,6 +63,7 @@ class Gateway:
     shelf: Shelf
     report: Callable[[Problem], None]
     version: str = ""
+    boxes: Boxes | None = None
     _news: News = field(factory=News, init=False)
     _notice: Notice = field(factory=Notice, init=False)
     _opened: bool = field(default=False, init=False)
@@ -188,6 +190,8 @@ class Gateway:
 
         Raises `Gone` where the call would be forwarded and there is nobody to forward it to.
         """
+        if self.boxes is not None:
+            self._fit(await self.judge.frame())
         if self.upstream.link is not None:
             return await self.judge.frame_and_call(call, self._hash(call))
         if self.upstream.starting:
@@ -196,8 +200,10 @@ class Gateway:
         if _passes_on(frame, call):
             # Before it is judged for good: no approval is spent on a server that is not there.
             await self.upstream.reach()
-            if (await self.judge.frame()).space != frame.space:
+            space, frame = frame.space, await self.judge.frame()
+            if frame.space != space:
                 raise Gone("had to be started again, and meanwhile the space changed: call again")
+            # The frame of now knows the tools that it listed since.
         return frame, await self.judge.call(frame, call, self._hash(call))
 
     def _hash(self, call: Call) -> str:
@@ -266,9 +272,16 @@ class Gateway:
         except RemitError as error:
             self._report_all(error)
             return
+        self._fit(frame)
         projection = frame.projection
         tools = tuple(tool.key for tool in projection.tools)
         await self._news.tell((projection.mode, tools, self.shelf.print))
+
+    def _fit(self, frame: Frame) -> None:
+        """Have the upstream run in the sandbox of the mode in force."""
+        if self.boxes is not None and self.boxes.stale(frame):
+            mode = frame.projection.mode
+            self.upstream.renew(f"was ended, for another sandbox holds in {mode} mode")
 
     def _report_all(self, error: RemitError) -> None:
         if str(error) != self._trouble:

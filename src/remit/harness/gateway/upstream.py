@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import mcp_types as types
 from attrs import define, field
 from mcp.client.session import ClientSession, IncomingMessage
@@ -17,10 +18,11 @@ from mcp.shared.transport_context import TransportContext
 from pydantic import ValidationError
 
 from remit.harness.gateway.link import Gone, Link, negotiate
-from remit.harness.gateway.process import running
+from remit.harness.gateway.process import Running, running
 from remit.harness.gateway.relay import modern
+from remit.harness.sandbox.box import Box
 from remit.policy.escape import escape, quoted
-from remit.policy.problems import Problem
+from remit.policy.problems import Problem, RemitError, Severity
 
 __all__ = ["Upstream"]
 
@@ -28,6 +30,8 @@ __all__ = ["Upstream"]
 START = 30.0
 #: Seconds that a call waits for a restart, so that it is answered within two.
 PATIENCE = 1.0
+#: Seconds that a call waits for a server that was ended because another posture holds.
+RENEWAL = 20.0
 #: Seconds between attempts to restart a server that does not stay up: the first, the longest.
 _BACKOFF, _LONGEST = 1.0, 30.0
 
@@ -47,6 +51,12 @@ class Upstream:
     report: Callable[[Problem], None]
     client: types.Implementation
     start_seconds: float = START
+    #: Makes the box that a life is lived in; None runs it as it is.
+    box: Callable[[Mapping[str, str]], Awaitable[Box]] | None = None
+    _life: anyio.CancelScope | None = field(default=None, init=False)
+    _server: Running | None = field(default=None, init=False)
+    _patience: float = field(default=PATIENCE, init=False)
+    _renewing: bool = field(default=False, init=False)
     _link: Link | None = field(default=None, init=False)
     _why: str = field(default="", init=False)
     _told: bool = field(default=False, init=False)
@@ -60,8 +70,26 @@ class Upstream:
     async def run(self) -> None:
         """Keep it, until cancelled. It dies as often as it likes; each restart is asked for."""
         while True:
-            await self._live()
+            with anyio.CancelScope() as self._life:
+                await self._live()
             await self._wanted.wait()
+
+    def renew(self, why: str) -> None:
+        """End the server at once and start it again; calls wait for it and are not told.
+
+        Nothing of the old life is asked to end: what was started under another posture is to do
+        nothing more.
+        """
+        if self._server is None and self._settled.is_set():
+            return
+        if self._server is not None:
+            self._server.kill()
+        self._down(why, Severity.WARNING)
+        self._failures, self._not_before, self._told = 0, 0.0, True
+        self._patience, self._renewing = RENEWAL, True
+        self._restart()
+        if self._life is not None:
+            self._life.cancel()
 
     @property
     def link(self) -> Link | None:
@@ -95,8 +123,11 @@ class Upstream:
             raise Gone(f"{self._why}; a call in {wait:.0f} s or later starts it again")
         self._restart()
         if self._told:
-            with anyio.move_on_after(PATIENCE):
+            with anyio.move_on_after(self._patience):
                 await self._settled.wait()
+                while self.link is None and self._renewing:
+                    # It was ended once more before it was there.
+                    await self._settled.wait()
             if (link := self.link) is not None:
                 return link
         self.told()
@@ -112,21 +143,25 @@ class Upstream:
             self._settled = anyio.Event()
             self._wanted.set()
 
-    def _down(self, why: str) -> None:
+    def _down(self, why: str, severity: Severity = Severity.ERROR) -> None:
         """Note that there is no server any more, before what is left of it is cleared away."""
         self._failures = 0 if self.link else self._failures + 1
         pause = min(_BACKOFF * 2 ** (self._failures - 1), _LONGEST) if self._failures else 0.0
         self._not_before = time.monotonic() + pause
-        self._link, self._why, self._told = None, why, False
+        self._link, self._why, self._told, self._renewing = None, why, False, False
         self._wanted = anyio.Event()
         self._settled.set()
-        self.report(Problem("server-down", f"the server `{self.name}` {why}"))
+        message = f"the server `{self.name}` {why}"
+        self.report(Problem("server-down", message, severity=severity))
 
     async def _live(self) -> None:
         """Live one life."""
         self._garbage = False
         try:
-            async with running(self.command, self.environment(), self._hear_garbage) as server:
+            environment = self.environment()
+            made = await self.box(environment) if self.box is not None else None
+            async with running(self.command, environment, self._hear_garbage, made) as server:
+                self._server = server
                 dispatcher = JSONRPCDispatcher[TransportContext](server.incoming, server.outgoing)
                 session = ClientSession(
                     dispatcher=dispatcher, client_info=self.client, message_handler=self._hear
@@ -135,10 +170,14 @@ class Upstream:
                     self._down(await self._serve(Link(dispatcher, session, server, self.client)))
         except OSError as error:
             self._down(f"could not be started: {error.strerror or error}")
+        except RemitError as error:
+            self._down(f"could not be started: {error.problems[0].message}")
         except Exception as error:
             # Nothing that a server does may end the gateway, which would end the conversation.
             if self._link is not None or not self._settled.is_set():
                 self._down(f"could not be talked to: {escape(repr(error))}")
+        finally:
+            self._server = None
 
     async def _serve(self, link: Link) -> str:
         """Use a server while it lives; return what ended that."""
@@ -162,6 +201,8 @@ class Upstream:
         try:
             await negotiate(link.session)
             await self.on_tools(await link.tools())
+            # What they are may have shown that this life is to end.
+            await anyio.lowlevel.checkpoint()
         except Gone as gone:
             return str(gone)
         except MCPError as refusal:
@@ -171,6 +212,7 @@ class Upstream:
         except (ValidationError, RuntimeError) as error:
             return f"answered in no protocol that is known here: {escape(str(error))[:200]}"
         self._link = link
+        self._patience, self._renewing = PATIENCE, False
         self._settled.set()
         return None
 

@@ -1,0 +1,1 @@
+"""The sandbox: the operating system holds the same posture as the surface and the guard."""
