@@ -18,10 +18,11 @@ class TestModes:
         assert all(m["problems"] == [] and m["source"] == "built-in" for m in listed)
 
     def test_choice(self, remit: Remit) -> None:
-        """S003-21: users choose among Agent, Plan and Orchestrate; review is set by the system."""
+        """S003-21: users choose among the modes; review is set by the system."""
         listed = remit("modes", "--json").json
 
-        assert [m["label"] for m in listed if m["selectable"]] == ["Agent", "Plan", "Orchestrate"]
+        labels = [m["label"] for m in listed if m["selectable"]]
+        assert labels == ["Agent", "Plan", "Orchestrate", "Explore"]
 
     def test_broken(self, remit: Remit, home: Path) -> None:
         """A broken mode is listed with its problems and cannot be used."""

@@ -106,8 +106,8 @@ class TestMatrix:
         lines = remit("matrix", *GIT, "--format", "markdown").out.splitlines()
 
         assert lines[0] == f"| tool | {' | '.join(BUILT_IN)} |"
-        assert "| `mcp-git:git_commit` | ask | - | - | - | - |" in lines
-        assert "| `remit:submit_plan` | - | - | pin | - | - |" in lines
+        assert "| `mcp-git:git_commit` | ask | - | - | - | - | - |" in lines
+        assert "| `remit:submit_plan` | - | - | pin | - | - | - |" in lines
 
     def test_wide(self, remit: Remit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Twelve modes by more than sixty tools stay within the columns there are."""

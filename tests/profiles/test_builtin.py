@@ -15,9 +15,13 @@ from remit.profiles.library import Library
 from remit.profiles.shipped import shipped_catalogs
 
 LIBRARY = Library.load()
-NAMES = ("chat", "read-only", "plan", "review", "orchestrate")
-READ_ONLY = ("read-only", "plan", "review", "orchestrate")
-EVERYTHING = Catalog.union(native_catalog(), *(load_catalog(n) for n in shipped_catalogs()))
+NAMES = ("chat", "read-only", "plan", "review", "orchestrate", "explore")
+READ_ONLY = ("read-only", "plan", "review", "orchestrate", "explore")
+EVERYTHING = Catalog.union(
+    native_catalog(),
+    *(load_catalog(n) for n in shipped_catalogs()),
+    classifiers=("action", "http", "path", "shell", "sql"),
+)
 
 
 def brief_of(name: str) -> Brief:
@@ -27,7 +31,7 @@ def brief_of(name: str) -> Brief:
 
 
 def test_the_modes_are_there_without_a_problem() -> None:
-    """S003-3: chat, shown as Agent, plan, review and orchestrate, and what they extend."""
+    """S003-3: chat, shown as Agent, plan, review, orchestrate, explore, and what they extend."""
     assert LIBRARY.names() == NAMES
     assert LIBRARY.problems == ()
     assert LIBRARY.default.label == "Agent"
@@ -85,8 +89,9 @@ def test_verbs_to_come_are_not_promised(name: str) -> None:
 
 
 def test_review_is_not_chosen() -> None:
-    """S003-21: the system sets review; users choose among chat, plan and orchestrate."""
-    assert [n for n in NAMES if LIBRARY.get(n).selectable] == ["chat", "plan", "orchestrate"]
+    """S003-21: the system sets review; users choose among the others."""
+    chosen = ["chat", "plan", "orchestrate", "explore"]
+    assert [n for n in NAMES if LIBRARY.get(n).selectable] == chosen
 
 
 def test_orchestrate_names_what_it_may_not_use() -> None:

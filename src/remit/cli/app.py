@@ -26,6 +26,8 @@ _COMMANDS: Mapping[str, str] = {
     "preamble": "tools:preamble",
     "matrix": "matrix:matrix",
     "decide": "decide:decide",
+    "classify": "classify:classify",
+    "conformance": "conformance:conformance",
     "check": "check:check",
     "space": "spaces:space",
     "approvals": "approvals:approvals",

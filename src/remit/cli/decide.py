@@ -17,7 +17,7 @@ from remit.policy.decision import Cause, Decision
 from remit.policy.escape import quoted
 from remit.policy.problems import near
 from remit.policy.projection import Projection
-from remit.policy.tools import Call, CallEffects, Facts
+from remit.policy.tools import Call, CallEffects
 from remit.policy.vocabulary import Dial, Layer, Verdict, in_order
 
 __all__ = ["decide"]
@@ -106,6 +106,7 @@ class _Judge:
             return {**answer, "line": number}
 
     def _judged(self, said: dict[str, Any]) -> dict[str, Any]:
+        from remit.harness.facts import gather, start
         from remit.harness.touched import seen
 
         worktree, cwd = said.get("worktree"), said.get("cwd")
@@ -113,7 +114,7 @@ class _Judge:
         tool = self._projection.compiled.catalog.get(call.tool)
         bases = [p for p in (worktree, cwd) if p]
         found = seen(call, tool, host, self._place.engine.admitted, bases)
-        facts = Facts(worktree=worktree, cwd=cwd, protected=host.protected)
+        facts = gather(call, tool, start(worktree, cwd or worktree, host))
         judged = self._projection.judge(call, self._dial, facts, found)
         text = self._projection.text(judged)
         return _answer(said, judged.decision, judged.found, text.reason, text.hint)

@@ -12,7 +12,7 @@ from remit.cli.options import Place, as_json, dial, in_place, with_catalogs
 from remit.cli.output import emit, say, show_problems, table, width
 from remit.policy.problems import Severity
 from remit.policy.projection import Projection
-from remit.policy.tools import Tool
+from remit.policy.tools import CallEffects, Tool
 from remit.policy.vocabulary import Dial, Layer
 
 __all__ = ["Cell", "cells", "draw", "matrix"]
@@ -82,7 +82,11 @@ def cells(modes: Sequence[Projection], dial: Dial) -> Rows:
 
 
 def _cell(mode: Projection, tool: Tool, dial: Dial) -> Cell:
-    decision = mode.compiled.decide(tool.key, dial)
+    found = None
+    if tool.classify is not None and mode.compiled.catalog.declared(tool):
+        # Of a tool whose calls are judged one by one, the cell tells the least that a call can do.
+        found = CallEffects(min(tool.least or {frozenset()}, key=lambda e: (len(e), sorted(e))))
+    decision = mode.compiled.decide(tool.key, dial, found)
     state = {Layer.PIN: "pinned", Layer.FILTER: "hidden"}.get(decision.layer, "visible")
     return Cell(state, decision.verdict.value)
 

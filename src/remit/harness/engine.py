@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
@@ -147,6 +148,10 @@ class Engine:
         """Return a mode by name, alias or path of a file; raises `InputError` with near misses."""
         if "/" in name or name.endswith(".toml"):
             return self.library.read(name)
+        sample = files("remit").joinpath("profiles", "samples", f"{name}.toml")
+        if name not in self.library.names() and sample.is_file():
+            # A sample is anybody's to copy: a mode of that name takes its place.
+            return self.library.read(str(sample))
         return self.library.get(name)
 
     def in_force(self, mode: str) -> Profile:

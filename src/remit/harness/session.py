@@ -18,6 +18,7 @@ from pathlib import Path
 from attrs import frozen
 
 from remit.harness.engine import OVERLAY, Engine, closed
+from remit.harness.facts import gather, start
 from remit.harness.frames import Frame, Judged, judge
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since, undone
 from remit.harness.store import (
@@ -194,7 +195,7 @@ class Session:
                     frame,
                     now,
                     lambda projection, dial: projection.judge(
-                        call, dial, self._facts(frame), self._seen(frame, call)
+                        call, dial, self._facts(frame, call), self._seen(frame, call)
                     ),
                 )
                 try:
@@ -232,10 +233,9 @@ class Session:
     def _agent(self) -> str:
         return f"agent:{self.conversation}"
 
-    def _facts(self, frame: Frame) -> Facts:
-        return Facts(
-            worktree=frame.space.worktree, cwd=str(Path.cwd()), protected=self.host.protected
-        )
+    def _facts(self, frame: Frame, call: Call) -> Facts:
+        tool = frame.projection.compiled.catalog.get(call.tool)
+        return gather(call, tool, start(frame.space.worktree, str(Path.cwd()), self.host))
 
     def _seen(self, frame: Frame, call: Call) -> CallEffects | None:
         tool = frame.projection.compiled.catalog.get(call.tool)

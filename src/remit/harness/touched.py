@@ -23,13 +23,13 @@ _TEXTS, _LENGTH = 2_000, 4_096
 def seen(
     call: Call, tool: Tool | None, host: Host, admitted: frozenset[str], bases: Iterable[str]
 ) -> CallEffects | None:
-    """Return what a host sees of any call without a classifier: protected paths in its arguments.
+    """Return what a host sees of any call, classified or not: protected paths in its arguments.
 
     A tool that only has effects in ``admitted`` may name what is protected, but not what is secret.
     """
     if tool is None or tool.native:
         return None
-    reads = tool.declared and tool.classify is None and tool.effects <= admitted
+    reads = tool.declared and tool.effects <= admitted
     paths, whole = touched(
         call.args, bases, host.secret if reads else (*host.secret, *host.protected)
     )

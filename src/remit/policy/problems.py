@@ -154,9 +154,17 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "no-tools": "a catalogue that declares no tool",
             "open-verb": "a verb without declared effects, or with a classifier",
             "least-unclassified": "smallest effect sets of a tool that has no classifier",
-            "least-outside": "a smallest effect set beyond the tool's effects",
+            "least-outside": "a smallest effect set, or an action's, beyond the tool's effects",
+            "bad-argument-role": "a word for an argument that no classifier knows",
+            "unclassified": "arguments or actions of a tool that has no classifier",
             "no-pin": "words of a server that no hash pins",
             "bad-pin": "a hash that is none, or not that of the words beside it",
+        },
+        "What programs do": {
+            "program-table": "a table of programs says something that means nothing",
+            "wrapper-table": "the table of wrappers says something that means nothing",
+            "host-answers": "another host did not answer the corpus",
+            "no-command": "no command was given, or two ways of giving one",
         },
         "Plans": {
             "plan-type": "a part of a plan has another type than it takes",

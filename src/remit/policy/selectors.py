@@ -14,6 +14,7 @@ from functools import lru_cache
 
 __all__ = [
     "RESERVED_SOURCES",
+    "UNSEEN",
     "admits_nothing",
     "admits_targets",
     "glob",
@@ -23,6 +24,9 @@ __all__ = [
 
 #: Words before the colon that are no source, and the source of the native tools.
 RESERVED_SOURCES = frozenset({"group", "tier", "remit"})
+
+#: The target of an effect whose target cannot be seen; it is outside every limit.
+UNSEEN = "?"
 
 
 def split(selector: str) -> tuple[str, str]:
@@ -80,6 +84,8 @@ def admits_targets(patterns: Iterable[str], targets: Iterable[str]) -> bool:
     no = [p[1:] for p in listed if p.startswith("!")]
     seen = list(targets)
     return bool(seen) and all(
-        any(target_matches(p, t) for p in yes) and not any(target_matches(p, t) for p in no)
+        t != UNSEEN
+        and any(target_matches(p, t) for p in yes)
+        and not any(target_matches(p, t) for p in no)
         for t in seen
     )

@@ -16,14 +16,44 @@ from remit.policy.problems import InputError, Position, Problem
 from remit.policy.selectors import glob, split
 from remit.policy.vocabulary import Tier, words
 
-__all__ = ["NATIVE", "Call", "CallEffects", "Catalog", "Facts", "Learnt", "Shape", "Tool", "shown"]
+__all__ = [
+    "ARGUMENT_ROLES",
+    "NATIVE",
+    "Call",
+    "CallEffects",
+    "Catalog",
+    "Facts",
+    "Learnt",
+    "Repo",
+    "Shape",
+    "Tool",
+    "shown",
+]
 
+#: What an argument can be to a classifier: a path and what is done to it, or code, or data.
+ARGUMENT_ROLES = frozenset({"read", "list", "write", "delete", "move", "tree", "folder"}) | {
+    "command", "powershell", "background", "patch", "url", "method", "body", "sql", "action",
+    "text",
+}  # fmt: skip
 #: The source of the verbs that remit serves itself on every host.
 NATIVE = "remit"
 
 
 def _sets(sets: Iterable[Iterable[str]]) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(s) for s in sets)
+
+
+def _pairs(
+    pairs: Mapping[str, str] | Iterable[tuple[str, str]],
+) -> tuple[tuple[str, str], ...]:
+    return tuple(pairs.items() if isinstance(pairs, Mapping) else pairs)
+
+
+def _effects_by(
+    pairs: Mapping[str, Iterable[str]] | Iterable[tuple[str, Iterable[str]]],
+) -> tuple[tuple[str, frozenset[str]], ...]:
+    items = pairs.items() if isinstance(pairs, Mapping) else pairs
+    return tuple((name, frozenset(effects)) for name, effects in items)
 
 
 def _tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
@@ -72,6 +102,10 @@ class Tool:
     #: profile says of either source holds.
     origin: str | None = None
     learnt: Learnt | None = None
+    #: What a classifier is to make of arguments: path of an argument and role, in order.
+    arguments: tuple[tuple[str, str], ...] = field(default=(), converter=_pairs)
+    #: For a tool of several actions: the effects of each, by the argument's value.
+    actions: tuple[tuple[str, frozenset[str]], ...] = field(default=(), converter=_effects_by)
     where: Position = field(default=Position(), eq=False)
 
     @property
@@ -254,6 +288,7 @@ class Catalog:
             [
                 t.source, t.name, t.tier, sorted(t.effects), sorted(t.groups), t.classify,
                 sorted(map(sorted, t.least)), self.declared(t), t.verb, t.exit, t.origin,
+                t.arguments, [(name, sorted(effects)) for name, effects in t.actions],
             ]
             for t in self.tools
         ]  # fmt: skip
@@ -296,15 +331,38 @@ class CallEffects:
 
 
 @frozen
+class Repo:
+    """What a git repository itself says: its own configuration and the hooks that would run.
+
+    ``config`` maps a key in lower case (its middle part as written) to its values in order. The
+    user's own configuration is not in it: that is the operator's.
+    """
+
+    root: str
+    config: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    hooks: frozenset[str] = field(default=frozenset(), converter=words)
+
+
+@frozen
 class Facts:
     """What a classifier needs to know of the machine, gathered by the host just before a call.
 
-    Paths are absolute text. ``links`` maps a path to what it resolves to; a path that is not in it
-    was not looked at. What is missing makes a call opaque, never harmless.
+    Paths are absolute text. ``links`` maps a path, as a call spells it, to what it resolves to; a
+    path that is not in it was not looked at. ``globs`` maps a pattern to the names that it matches,
+    ``repos`` a folder to its repository (None: it has none). What is missing makes a call opaque,
+    never harmless; ``plain`` says that everything which is not in these maps was looked at and is
+    nothing special: no link, no match, no repository configuration.
     """
 
     worktree: str | None = None
     cwd: str | None = None
     scratch: str | None = None
+    home: str | None = None
+    #: Refused to every call that would change them.
     protected: tuple[str, ...] = ()
+    #: Refused to every call that touches them, readers too.
+    hidden: tuple[str, ...] = ()
     links: Mapping[str, str] = field(factory=dict)
+    globs: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    repos: Mapping[str, Repo | None] = field(factory=dict)
+    plain: bool = False

@@ -17,7 +17,7 @@ from attrs import frozen
 from remit.policy.digest import tool_digest
 from remit.policy.problems import InputError, Problem, Severity, near
 from remit.policy.selectors import RESERVED_SOURCES
-from remit.policy.tools import NATIVE, Catalog, Learnt, Tool
+from remit.policy.tools import ARGUMENT_ROLES, NATIVE, Catalog, Learnt, Tool
 from remit.policy.vocabulary import EFFECTS, EffectClass
 from remit.profiles.document import Findings, parse_toml
 from remit.profiles.names import SOURCE_NAME, TOOL_NAME
@@ -182,8 +182,37 @@ def _tool(source: str, name: str, file: ToolFile, terms: Terms, found: Findings)
         verb=file.verb,
         exit=file.exit,
         learnt=learnt,
+        arguments=_arguments(file, at, found),
+        actions=_actions(file, at, effects, terms, found),
         where=found.document.at(at, key=True),
     )
+
+
+def _arguments(file: ToolFile, at: KeyPath, found: Findings) -> Mapping[str, str]:
+    for name, role in file.arguments.items():
+        if role not in ARGUMENT_ROLES:
+            message = f"`{quoted(role)}` is nothing that an argument can be"
+            hint = near(role, ARGUMENT_ROLES) or f"there are {', '.join(sorted(ARGUMENT_ROLES))}"
+            found.report("bad-argument-role", message, (*at, "arguments", name), hint)
+    for key in ("arguments", "actions"):
+        if getattr(file, key) and file.classify is None:
+            message = f"`{key}` tells a classifier what to look at, and there is none"
+            found.report("unclassified", message, (*at, key), "name one under `classify`", key=True)
+    return file.arguments
+
+
+def _actions(
+    file: ToolFile, at: KeyPath, effects: frozenset[str], terms: Terms, found: Findings
+) -> Mapping[str, frozenset[str]]:
+    actions = {}
+    for action, names in file.actions.items():
+        actions[action] = _effects(names, (*at, "actions", action), terms, found)
+        for j, name in enumerate(names):
+            if name in terms.known and name not in effects:
+                message = f"`{name}` is not among the tool's `effects`"
+                hint = "`effects` is the most that a call can do"
+                found.report("least-outside", message, (*at, "actions", action, j), hint)
+    return actions
 
 
 def _learnt(name: str, file: ToolFile, at: KeyPath, found: Findings) -> Learnt | None:

@@ -26,7 +26,7 @@ SOURCE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 #: The profiles that remit ships, in the order in which they are listed.
-BUILT_IN = ("chat", "read-only", "plan", "review", "orchestrate")
+BUILT_IN = ("chat", "read-only", "plan", "review", "orchestrate", "explore")
 
 #: The absence of policy: what has no parent, what a space without a mode is in, where exits lead.
 TOP_MODE = "chat"

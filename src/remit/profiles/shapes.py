@@ -176,6 +176,17 @@ class ToolFile:
         default=None,
         metadata=_says("With a classifier: the smallest effect sets that a call can have."),
     )
+    arguments: Mapping[str, str] = field(
+        factory=dict,
+        metadata=_says(
+            'With a classifier: what it is to make of arguments, such as `path = "write"`; '
+            "`a.b` is within `a`, lists are gone through."
+        ),
+    )
+    actions: Mapping[str, Names] = field(
+        factory=dict,
+        metadata=_says("With the classifier `action`: the effects of each value."),
+    )
     verb: bool = field(default=False, metadata=_says("May it serve as an output verb."))
     exit: bool = field(default=False, metadata=_says("May it serve as an exit verb."))
     hash: str | None = field(

@@ -124,6 +124,10 @@ def _tool(tool: Tool) -> dict[str, Any]:
     for key in ("verb", "exit"):
         if getattr(tool, key):
             data[key] = True
+    if tool.arguments:
+        data["arguments"] = dict(tool.arguments)
+    if tool.actions:
+        data["actions"] = {name: list(in_order(effects)) for name, effects in tool.actions}
     if tool.learnt is not None:
         kept = {"description": tool.learnt.description, "schema": tool.learnt.schema}
         data |= {"hash": tool.learnt.hash} | {k: v for k, v in kept.items() if v is not None}

@@ -1,0 +1,70 @@
+"""The shell classifier: what a command line would do, found without running it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from remit.plugins.shell.powershell import powershell
+from remit.plugins.shell.reading import Note, Part, Reading
+from remit.plugins.shell.syntax import SyntaxTrouble
+from remit.plugins.shell.walk import Walk
+from remit.policy.tools import Facts
+
+__all__ = ["LENGTH", "Part", "Reading", "classify_shell", "read_shell"]
+
+#: The longest command that is read, in characters.
+LENGTH = 200_000
+#: How many answers are kept; agents say the same commands again and again.
+KEPT = 512
+
+_kept: OrderedDict[tuple[str, str], tuple[Facts, Reading]] = OrderedDict()
+
+
+def classify_shell(command: str, facts: Facts, shell: str = "bash") -> Reading:
+    """Return what a command would do in a shell (`bash` or `powershell`); it never raises.
+
+    A command that cannot be read in full has an opaque part that says why, besides the parts that
+    could be read. Answers to the same command under equal facts are kept.
+    """
+    key = (command, shell)
+    found = _kept.get(key)
+    if found is not None and (found[0] is facts or found[0] == facts):
+        return found[1]
+    reading = read_shell(command, facts, shell)
+    if len(command) < 10_000:
+        _kept[key] = (facts, reading)
+        if len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return reading
+
+
+def read_shell(command: str, facts: Facts, shell: str = "bash") -> Reading:
+    """Read a command anew; see `classify_shell`."""
+    if len(command) > LENGTH:
+        note = Note(f"{command[:60]}...")
+        note.unread("sh", f"it is longer than {LENGTH} characters")
+        return Reading(command, (note.part,))
+    walk = Walk(facts)
+    try:
+        if shell == "powershell":
+            powershell(walk, command)
+        else:
+            walk.whole(command)
+    except SyntaxTrouble as trouble:
+        _unread(walk, command, str(trouble))
+    except Exception as error:
+        # INVARIANT: a fault of ours is an opaque answer, never a crash and never harmless.
+        _unread(walk, command, type(error).__name__)
+    return Reading(
+        command,
+        tuple(walk.parts),
+        frozenset(walk.wanted),
+        frozenset(walk.repos),
+        frozenset(walk.globs),
+    )
+
+
+def _unread(walk: Walk, command: str, why: str) -> None:
+    note = Note(command[:200])
+    note.unread("sh", f"it could not be read: {why}")
+    walk.parts.append(note.part)
