@@ -42,7 +42,7 @@ class Talk:
 
 @pytest.fixture
 def talk(remit: Remit, workspace: Made) -> Iterator[Talk]:
-    assert remit("space", "create", "desk").code == 0
+    assert remit("space", "create", "desk", "--worktree", "/").code == 0
     with Store.open(workspace["db"]) as store:
         yield Talk(store)
 

@@ -147,8 +147,8 @@ class Ground:
         for root in roots:
             if path == root:
                 return "."
-            if path.startswith(root + "/"):
-                return path[len(root) + 1 :]
+            if path.startswith(root.rstrip("/") + "/"):
+                return path[len(root.rstrip("/")) + 1 :]
         return None
 
     def place(self, path: str, cwd: str | None) -> Place | None:
