@@ -140,7 +140,7 @@ def _verbs(trial: Trial, decision: Decision) -> Iterator[tuple[str, Trial]]:
     named = "out of" if decision.layer is Layer.PIN else "under"
     changes: list[tuple[str, Brief]] = []
     if decision.layer is Layer.PIN:
-        ours = {tool.key, f"{tool.origin}:{tool.name}"} if hasattr(tool, "origin") else {tool.key}
+        ours = {tool.key, f"{tool.origin}:{tool.name}"}
         changes = [
             ("verbs", evolve(brief, verbs=tuple(v for v in brief.verbs if v not in ours))),
             ("exit", evolve(brief, exit=None if brief.exit in ours else brief.exit)),
