@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from remit.cli.failures import FINE, INPUT, NO
-from remit.cli.options import Place, dial, in_place, with_catalogs
+from remit.cli.options import Place, dial, in_place, with_catalogs, with_narrowing
 from remit.cli.output import line
 from remit.policy.decision import Cause, Decision
 from remit.policy.escape import quoted
@@ -41,15 +41,14 @@ class _Wrong(Exception):
 @click.command()
 @click.argument("mode")
 @with_catalogs
-@dial("--autonomy", help="The dial of the space (default: ask).", default=Dial.ASK.value)
-@click.option(
-    "--child-of", "parents", multiple=True, metavar="MODE",
-    help="Judge a child: this mode's ceiling narrows too. Repeatable.",
-)  # fmt: skip
-@click.option(
-    "--overlay", metavar="FILE",
-    help="Judge a space with an overlay: the [ceiling] of this file narrows too.",
-)  # fmt: skip
+@dial(
+    "--autonomy",
+    "--dial",
+    "autonomy",
+    help="The dial of the space (default: ask).",
+    default=Dial.ASK.value,
+)
+@with_narrowing
 @click.option("--fail-on-deny", is_flag=True, help="Exit 1 if a call is denied.")
 @in_place
 def decide(

@@ -37,7 +37,13 @@ class Cell:
 
 @click.command()
 @with_catalogs
-@dial("--autonomy", help="Under which dial (default: ask).", default=Dial.ASK.value)
+@dial(
+    "--autonomy",
+    "--dial",
+    "autonomy",
+    help="Under which dial (default: ask).",
+    default=Dial.ASK.value,
+)
 @click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text",
     help="How to print it.",

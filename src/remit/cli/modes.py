@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remit.cli.options import Place, as_json, in_place
+from remit.cli.options import Place, as_json, in_place, with_narrowing
 from remit.cli.output import (
     emit,
     note,
@@ -20,9 +20,9 @@ from remit.cli.output import (
     where_value,
     width,
 )
-from remit.policy.ceiling import Ceiling
+from remit.policy.ceiling import TOP, Ceiling
 from remit.policy.problems import Position, Problem
-from remit.policy.profile import Brief, Profile, shown
+from remit.policy.profile import Brief, Profile, Side, shown
 from remit.policy.vocabulary import EFFECTS, EffectClass, Verdict, in_order
 
 if TYPE_CHECKING:
@@ -71,11 +71,22 @@ def _mode_value(entry: Entry) -> dict[str, Any]:
 @click.command()
 @click.argument("mode")
 @click.option("--format", "form", type=click.Choice(["text", "json", "toml"]), default="text")
+@with_narrowing
 @as_json
 @in_place
-def show(place: Place, mode: str, form: str, as_json: bool) -> None:
-    """Show the effective profile of MODE, and where each fact of it comes from."""
-    profile = place.engine.profile(mode)
+def show(
+    place: Place,
+    mode: str,
+    form: str,
+    parents: tuple[str, ...],
+    overlay: str | None,
+    as_json: bool,
+) -> None:
+    """Show the effective profile of MODE, and where each fact of it comes from.
+
+    With --format toml it is the mode's own file, without what else narrows it.
+    """
+    profile = place.narrowed(place.engine.profile(mode), *parents, overlay=overlay)
     if as_json or form == "json":
         emit(profile_value(profile, place.engine.library.aliases(profile.name)))
     elif form == "toml":
@@ -97,6 +108,7 @@ def profile_value(profile: Profile, aliases: Iterable[str]) -> dict[str, Any]:
         "pins": [shown(p) for p in profile.pins],
         "chain": list(profile.chain),
         "aliases": list(aliases),
+        "sides": [_side_value(side) for side in profile.sides],
         "where": {fact: [where_value(at) for at in ats] for fact, ats in _places(profile).items()},
     }
 
@@ -114,6 +126,25 @@ def ceiling_value(ceiling: Ceiling) -> dict[str, Any]:
             effect: sorted(sorted(one) for one in ceiling.limit[effect])
             for effect in in_order(ceiling.limit)
         },
+    }
+
+
+def _side_value(side: Side) -> dict[str, Any]:
+    """Return what one side of the meet states, and where; what it leaves open is not there."""
+    ceiling = side.ceiling
+    lists = {e: sorted(sorted(one) for one in ceiling.limit[e]) for e in in_order(ceiling.limit)}
+    stated = {
+        "tier": ceiling.tier.value if ceiling.tier is not TOP.tier else None,
+        "refuse": list(in_order(ceiling.refuse)),
+        "unknown": ceiling.unknown.value if ceiling.unknown is not TOP.unknown else None,
+        "allow": sorted(sorted(one) for one in ceiling.allow),
+        "deny": sorted(ceiling.deny),
+        "limit": lists,
+    }
+    return {
+        "name": side.name,
+        "states": {key: value for key, value in stated.items() if value},
+        "where": {fact: where_value(at) for fact, at in side.where.items()},
     }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from attrs import define, field
+from attrs import define, evolve, field
 
 from remit.cli.output import show_problems
 from remit.policy.escape import quoted
@@ -21,13 +21,26 @@ from remit.policy.vocabulary import Dial
 
 if TYPE_CHECKING:
     from remit.harness.engine import Engine
-    from remit.harness.store import Store
+    from remit.harness.store import Space, Store
     from remit.harness.workspace import Workspace
     from remit.policy.profile import Profile
     from remit.policy.projection import Projection
     from remit.policy.tools import Catalog
 
-__all__ = ["DIALS", "Place", "as_json", "dial", "in_place", "in_workspace", "now", "with_catalogs"]
+#: What the engine calls the side that is a space's overlay.
+OVERLAY = "overlay"
+
+__all__ = [
+    "DIALS",
+    "Place",
+    "as_json",
+    "dial",
+    "in_place",
+    "in_workspace",
+    "now",
+    "with_catalogs",
+    "with_narrowing",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -121,27 +134,58 @@ class Place:
         )
 
     def project(
-        self, mode: str, catalogs: Iterable[str], *parents: str, overlay: str | None = None
+        self,
+        mode: str,
+        catalogs: Iterable[str],
+        *parents: str,
+        overlay: str | None = None,
+        space: Space | None = None,
     ) -> Projection:
         """Return a mode over catalogues, narrowed by its parents' ceilings and an overlay's file.
 
-        Shows the warnings of holding one against the other; raises `InputError` for the errors.
+        A space adds its own overlay, and its settings. Shows the warnings of holding one against
+        the other; raises `InputError` for the errors.
         """
         from remit.policy.profile import Profile
-        from remit.profiles.source import read_source
+        from remit.profiles.source import Source
 
         tools, engine = self.tools(catalogs), self.engine
         profile = engine.profile(mode)
         problems = self.fit(profile, tools)
-        above = [side for parent in parents for side in engine.profile(parent).sides]
-        if overlay is not None:
-            side = engine.overlay(read_source(overlay))
-            problems += self.fit(Profile(side.name, sides=(side,)), tools)
-            above.append(side)
+        whole = self.narrowed(profile, *parents, overlay=overlay)
+        if space is not None and space.overlay is not None:
+            whole = whole.under(engine.overlay(Source(space.overlay.text, space.overlay.file)))
+        for side in whole.sides:
+            if side.name == OVERLAY:
+                problems += self.fit(Profile(side.name, sides=(side,)), tools)
         if any(p.severity is Severity.ERROR for p in problems):
             raise InputError(problems)
         show_problems(problems)
-        return engine.project(profile.under(*above), tools, self.host())
+        settings = space.effects if space else ()
+        host = self.host(space.worktree if space else None)
+        made = engine.project(whole, tools, host, settings)
+        # The engine keeps one of all that decide alike, and here it matters who says what.
+        return evolve(made, compiled=evolve(made.compiled, profile=whole))
+
+    def narrowed(self, profile: Profile, *parents: str, overlay: str | None = None) -> Profile:
+        """Return a profile under an overlay's file and the ceilings of a child's parents.
+
+        Each side that comes from a parent is called after it; what is a side already is not added.
+        """
+        from remit.profiles.source import read_source
+
+        sides = []
+        for name in parents:
+            parent = self.engine.profile(name)
+            of = f"child of {parent.name}"
+            sides += [
+                evolve(side, name=of if side.name == parent.name else f"{of}: {side.name}")
+                for side in parent.sides
+                if side not in profile.sides
+            ]
+        if overlay is not None:
+            sides.append(self.engine.overlay(read_source(overlay)))
+        return profile.under(*sides)
 
     def fit(self, profile: Profile, tools: Catalog) -> tuple[Problem, ...]:
         """Return what is wrong with a profile under a catalogue."""
@@ -163,6 +207,21 @@ def _mode_files(folder: Path) -> list[Path]:
                 "look at its permissions",
             )
         ) from error
+
+
+_child_of = click.option(
+    "--child-of", "parents", multiple=True, metavar="MODE",
+    help="Of a child: this mode's ceiling narrows too. Repeatable.",
+)  # fmt: skip
+_overlay = click.option(
+    "--overlay", metavar="FILE",
+    help="In a space with an overlay: the [ceiling] of this file narrows too.",
+)  # fmt: skip
+
+
+def with_narrowing(command: Command) -> Command:
+    """Give a command `parents` and `overlay`, which narrow its mode."""
+    return _child_of(_overlay(command))
 
 
 def now() -> datetime:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from remit.cli.options import Place, as_json, in_place, with_catalogs
+from remit.cli.options import Place, as_json, in_place, with_catalogs, with_narrowing
 from remit.cli.output import emit, note, table
 from remit.policy.projection import Projection
 from remit.policy.tools import Call, Catalog, Tool
@@ -84,11 +84,19 @@ def _tool_value(found: Catalog, tool: Tool) -> dict[str, Any]:
 @click.command()
 @click.argument("mode")
 @with_catalogs
+@with_narrowing
 @as_json
 @in_place
-def surface(place: Place, mode: str, catalogs: tuple[str, ...], as_json: bool) -> None:
+def surface(
+    place: Place,
+    mode: str,
+    catalogs: tuple[str, ...],
+    parents: tuple[str, ...],
+    overlay: str | None,
+    as_json: bool,
+) -> None:
     """List which tools MODE has, and why it does not have the others."""
-    projection = place.project(mode, catalogs)
+    projection = place.project(mode, catalogs, *parents, overlay=overlay)
     rows = list(_surface(projection))
     if as_json:
         emit({"mode": projection.mode, "hash": projection.hash, "tools": rows})
@@ -124,11 +132,19 @@ def _surface(projection: Projection) -> Iterator[dict[str, Any]]:
 @click.command()
 @click.argument("mode")
 @with_catalogs
+@with_narrowing
 @as_json
 @in_place
-def preamble(place: Place, mode: str, catalogs: tuple[str, ...], as_json: bool) -> None:
+def preamble(
+    place: Place,
+    mode: str,
+    catalogs: tuple[str, ...],
+    parents: tuple[str, ...],
+    overlay: str | None,
+    as_json: bool,
+) -> None:
     """Print what the model is told in MODE, to the byte; nothing where there is no policy."""
-    projection = place.project(mode, catalogs)
+    projection = place.project(mode, catalogs, *parents, overlay=overlay)
     if as_json:
         text = projection.preamble
         emit({"mode": projection.mode, "hash": projection.hash, "preamble": text})

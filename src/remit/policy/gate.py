@@ -11,7 +11,7 @@ from remit.policy.selectors import target_matches
 from remit.policy.tools import CallEffects, Shape
 from remit.policy.vocabulary import ADMITTED, Dial, Layer, Tier, Verdict, in_order
 
-__all__ = ["Setting", "asked", "gate"]
+__all__ = ["Setting", "asked", "cells", "gate"]
 
 _A, _Q, _D = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 
@@ -65,7 +65,7 @@ def _set(
     )
 
 
-def _cells(
+def cells(
     shape: Shape,
     found: CallEffects,
     dial: Dial,
@@ -73,20 +73,20 @@ def _cells(
     admitted: frozenset[str],
 ) -> list[tuple[Verdict, Cause, str]]:
     """Return what becomes of each thing that a call has; what is no effect has an empty name."""
-    cells: list[tuple[Verdict, Cause, str]] = []
+    told: list[tuple[Verdict, Cause, str]] = []
     for effect in in_order(found.effects):
         verdict, cause = _set(
             effect, _cell(effect, dial, admitted), dial, found.targets.get(effect, ()), settings
         )
-        cells.append((verdict, cause, effect))
+        told.append((verdict, cause, effect))
     at = dial.rank
     if not shape.declared:
-        cells.append((_UNSAID[at], Cause.UNDECLARED, ""))
+        told.append((_UNSAID[at], Cause.UNDECLARED, ""))
     elif shape.tier > Tier.READ and not shape.effects:
-        cells.append((_UNSAID[at], Cause.NO_EFFECTS, ""))
+        told.append((_UNSAID[at], Cause.NO_EFFECTS, ""))
     if found.opaque:
-        cells.append((_CHANGE[at], Cause.UNREAD, ""))
-    return cells
+        told.append((_CHANGE[at], Cause.UNREAD, ""))
+    return told
 
 
 def asked(
@@ -97,8 +97,8 @@ def asked(
     admitted: frozenset[str] = ADMITTED,
 ) -> frozenset[str]:
     """Return the effects of a call that ask; the empty name stands for what is no effect."""
-    cells = _cells(shape, found, dial, tuple(settings), admitted)
-    return frozenset(effect for verdict, _, effect in cells if verdict is Verdict.ASK)
+    told = cells(shape, found, dial, tuple(settings), admitted)
+    return frozenset(effect for verdict, _, effect in told if verdict is Verdict.ASK)
 
 
 def gate(
@@ -110,9 +110,9 @@ def gate(
     askable: bool = True,
 ) -> Decision:
     """Judge a call that filter and guard let through; the strictest over its effects wins."""
-    cells = _cells(shape, found, dial, tuple(settings), admitted)
-    verdict = max((v for v, _, _ in cells), default=Verdict.ALLOW)
-    decisive = [(c, e) for v, c, e in cells if v is verdict]
+    told = cells(shape, found, dial, tuple(settings), admitted)
+    verdict = max((v for v, _, _ in told), default=Verdict.ALLOW)
+    decisive = [(c, e) for v, c, e in told if v is verdict]
     if verdict is Verdict.ALLOW and not any(c is Cause.SETTING for c, _ in decisive):
         changing = [e for c, e in decisive if c is Cause.EFFECT and e not in admitted]
         if not changing and not found.opaque:

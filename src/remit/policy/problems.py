@@ -96,6 +96,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "file-missing": "there is no file of that name",
             "file-is-folder": "a folder stands where a file was wanted",
             "file-unreadable": "the file may not be read, or reading failed",
+            "file-exists": "something is there already, and nothing is ever replaced",
+            "file-unwritable": "the file cannot be written",
             "file-too-large": "the file is larger than any declaration needs to be",
             "file-not-text": "the file is not UTF-8 text",
             "toml-syntax": "the text is not TOML",

@@ -7,7 +7,7 @@ hook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -163,19 +163,26 @@ class Projection:
         if seen is not None or classify is not None:
             decision = compiled.decide(call.tool, dial, found)
         if decision.layer is not Layer.GUARD:
-            for name, guard in self.guards.items():
-                try:
-                    refusal = guard(call, tool, found, facts)
-                except Exception as error:
-                    return self._failed(call, tool, f"guard `{name}`", error)
-                if refusal is not None:
-                    because = (f"guard `{name}` says: {refusal}",)
-                    decision = Decision(Verdict.DENY, Layer.GUARD, Cause.PLUGIN, because)
-                    break
+            said = next(self.objections(call, tool, found, facts), None)
+            if said is not None:
+                decision = Decision(Verdict.DENY, Layer.GUARD, Cause.PLUGIN, said[1:])
         return Judgement(call, tool, found, decision)
 
+    def objections(
+        self, call: Call, tool: Tool, found: CallEffects, facts: Facts
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each guard that refuses a call, by name, with what it says; failing is refusing."""
+        for name, guard in self.guards.items():
+            try:
+                refusal = guard(call, tool, found, facts)
+            except Exception as error:
+                yield name, _failure(f"guard `{name}`", error)
+            else:
+                if refusal is not None:
+                    yield name, f"guard `{name}` says: {refusal}"
+
     def _failed(self, call: Call, tool: Tool, what: str, error: Exception) -> Judgement:
-        said = f"{what} failed with {type(error).__name__}: {error}"
+        said = _failure(what, error)
         decision = Decision(Verdict.DENY, Layer.GUARD, Cause.PLUGIN, (said,))
         return Judgement(call, tool, CallEffects(tool.effects, opaque=True), decision)
 
@@ -195,3 +202,7 @@ class Projection:
         verbs = " or ".join(f"`{called(v)}`" for v in brief.verbs) if brief else ""
         deliver = f"this mode delivers its {brief.noun} by {verbs}; " if brief and verbs else ""
         return f"{deliver}`mode` tells what is there"
+
+
+def _failure(what: str, error: Exception) -> str:
+    return f"{what} failed with {type(error).__name__}: {error}"
