@@ -36,6 +36,10 @@ def run(command: click.Command, args: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        # A command that needs a word more: help is what was wanted, in the shape of help.
+        click.echo(error.ctx.get_help(), err=True)
+        return INPUT
     except click.UsageError as error:
         return _usage(error)
     except click.ClickException as error:

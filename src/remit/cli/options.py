@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 
 from remit.cli.output import show_problems
 from remit.policy.escape import quoted
-from remit.policy.problems import InputError, Problem, Severity
+from remit.policy.problems import InputError, Problem, RemitError, Severity
 from remit.policy.projection import Host
 from remit.policy.vocabulary import Dial
 
@@ -92,7 +92,14 @@ class Place:
         from remit.harness.engine import Engine
 
         found = self.workspace
-        return Engine.load(_mode_files(found.modes), found.catalogs, found.plugins)
+        try:
+            return Engine.load(_mode_files(found.modes), found.catalogs, found.plugins)
+        except RemitError as error:
+            # Everything that is loaded here was named by one file, so that is where to look.
+            named = f"`{found.file}` names it"
+            raise type(error)(
+                evolve(p, hint=f"{p.hint}; {named}" if p.hint else named) for p in error.problems
+            ) from error
 
     def store(self) -> Store:
         """Open the database; raises `StoreError` if it is missing or cannot be used."""

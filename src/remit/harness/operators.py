@@ -108,7 +108,8 @@ def check_operator(path: Path, token: str | None) -> None:
             Problem(
                 "operator-needed",
                 "this needs the operator",
-                "run it in a terminal, or pass the operator token in `REMIT_OPERATOR`",
+                f"run it in a terminal, or pass what is in `{path}` as `REMIT_OPERATOR`; "
+                "`remit init` makes it",
             )
         )
     if not hmac.compare_digest(token.strip().encode(errors="replace"), read_token(path).encode()):
