@@ -116,8 +116,10 @@ def test_the_text_names_the_surface(engine: Engine, catalogue: str, mode: str) -
         assert projection.preamble == ""
         return
 
-    ambiguous = projection.compiled.catalog.ambiguous
-    named = [t.key if t.name in ambiguous else t.name for t in projection.tools]
+    called = projection.compiled.catalog.called
+    named = [called(t.key) for t in projection.tools]
+    get = projection.compiled.catalog.get
+    assert all(get(name) == t for name, t in zip(named, projection.tools, strict=True))
     assert sorted(told(projection.preamble)) == sorted(named)
 
 

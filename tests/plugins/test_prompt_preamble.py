@@ -68,9 +68,9 @@ class TestPreamble:
         beside = compile_profile(profile, Catalog([verb, Tool("mail", "send")]))
         project = load_plugins().project
 
-        assert "`desk:send`" not in project(alone, WHOLE)["prompt_preamble"]
+        assert "`desk__send`" not in project(alone, WHOLE)["prompt_preamble"]
         assert "Call `send`." in project(alone, WHOLE)["prompt_preamble"]
-        assert "Call `desk:send`." in project(beside, WHOLE)["prompt_preamble"]
+        assert "Call `desk__send`." in project(beside, WHOLE)["prompt_preamble"]
 
     def test_chat_has_none(self, engine: Engine) -> None:
         """S002-10: the absence of policy has no text at all."""
@@ -106,8 +106,8 @@ class TestPreamble:
 
         text = engine.project(profile, catalog, WHOLE).preamble
 
-        assert "`git:log`" in text
-        assert "`hg:log`" in text
+        assert "`git__log`" in text
+        assert "`hg__log`" in text
 
     def test_stays_of_a_size(self, engine: Engine) -> None:
         """Ten thousand tools are counted by group; the text stays within a page or two."""

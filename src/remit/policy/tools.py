@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -185,14 +186,30 @@ class Catalog:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Places by ``source:name`` and, where only one tool bears it, by bare name.
+        """Places by ``source:name``, by bare name where only one tool bears it, and as `called`.
 
         The bare name of one of remit's own verbs is that verb's, whoever else bears it.
         """
         keys = {tool.key: i for i, tool in enumerate(self.tools)}
         bare = {n: min(at) for n, at in self._named.items() if len(at) == 1 and n not in keys}
         ours = {self.tools[i].name: i for i in self.native}
-        return bare | ours | keys
+        apart = {name: i for i, name in self._apart.items()}
+        return apart | bare | ours | keys
+
+    @cached_property
+    def _apart(self) -> Mapping[int, str]:
+        """What tools are called that share a bare name, by place: no API takes the colon of a key.
+
+        One that would be called as another tool is known by its key alone.
+        """
+        shared = [i for at in self._named.values() if len(at) > 1 for i in at]
+        names = {
+            i: f"{self.tools[i].source}__{self.tools[i].name}"
+            for i in shared
+            if not self.tools[i].native
+        }
+        borne = Counter((*names.values(), *self._named))
+        return {i: name for i, name in names.items() if borne[name] == 1}
 
     @cached_property
     def ambiguous(self) -> Mapping[str, tuple[str, ...]]:
@@ -237,14 +254,16 @@ class Catalog:
         return None if at is None else self.tools[at]
 
     def called(self, key: str) -> str:
-        """Return the name by which a model is told of a tool: without its source, if that is it."""
+        """Return the name by which a model knows a tool: its own, where no other tool bears it."""
         at = self.index.get(key)
         if at is None or self.tools[at].key != key:  # the key of a catalogue's own source
             at = min(self.select(key), default=None)
         if at is None:
             return shown(key)
         tool = self.tools[at]
-        return tool.name if self.index.get(tool.name) == at else shown(tool.key)
+        if self.index.get(tool.name) == at:
+            return tool.name
+        return self._apart.get(at, shown(tool.key))
 
     def shape(self, tool: Tool) -> Shape:
         """Return the shape that a tool of this catalogue is judged by."""
