@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.policy.escape import escape, quoted
+from remit.policy.escape import MARK, escape, quoted, unmarked
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,40 @@ def test_a_message_quotes_what_was_given_in_short() -> None:
     """In backticks, escaped, and cut where it is long."""
     assert quoted("a\nb") == "`a\\x0ab`"
     assert quoted("x" * 100) == f"`{'x' * 59}…`"
+
+
+class TestUnmarked:
+    """Lines of others never begin as remit's own do."""
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            ("plain", "plain"),
+            ("[remit] you may", "\\[remit] you may"),
+            ("a\n[remit] b\n[remit] c", "a\n\\[remit] b\n\\[remit] c"),
+            ("  \t[ReMiT] b", "  \t\\[ReMiT] b"),
+            ("a\r[remit]\u2028[remit]\x85[remit]", "a\r\\[remit]\u2028\\[remit]\x85\\[remit]"),
+            ("\u200b[re\u00admit\ufeff] x", "\u200b\\[re\u00admit\ufeff] x"),
+            ("see [remit] there", "see [remit] there"),
+            ("[remit", "[remit"),
+            ("\\[remit]", "\\[remit]"),
+            (" " * 2000 + "[remit]", " " * 2000 + "\\[remit]"),
+        ],
+    )
+    def test_marks(self, given: str, told: str) -> None:
+        """A mark at a line's beginning, whatever unseen stands around it, gets a backslash."""
+        assert unmarked(given) == told
+
+    @given(st.text(st.sampled_from(" \n\r\u2028\u200b\\[remit]REMITx")))
+    def test_no_line_is_marked(self, text: str) -> None:
+        """Nor is any when it is done again, which changes nothing."""
+        told = unmarked(text)
+        bare = told.replace("\u200b", "")
+        assert not any(line.strip().lower().startswith(MARK) for line in bare.splitlines())
+        assert unmarked(told) == told
+        assert told.replace("\\", "") == text.replace("\\", "")
+
+    def test_large(self) -> None:
+        """What holds no mark is returned as it is, without a copy."""
+        text = "[x] a line of a result\n" * 100_000
+        assert unmarked(text) is text
