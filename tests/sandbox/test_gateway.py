@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +15,7 @@ from attrs import define, evolve
 from remit.harness.engine import Engine
 from remit.harness.gateway.run import compose
 from remit.harness.gateway.server import Gateway
+from remit.harness.gateway.servers import ServerSpec
 from remit.harness.sandbox.box import choose
 from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
 from remit.harness.sandbox.survey import ground
@@ -75,15 +76,14 @@ class Desk:
             self.folder / "home", self.folder / "config", self.folder, str(self.store.path)
         )
 
-        def survey(environment: Any) -> Ground:
-            return ground(workspace, self.worktree, command, environment)
+        def survey(command: Sequence[str], environment: Mapping[str, str]) -> Ground:
+            return ground(workspace, self.worktree, tuple(command), environment)
 
         return compose(
             self.store,
             Engine.load(),
             "s",
-            command,
-            server=("shell", str(self.folder / "shell.toml")),
+            [ServerSpec("shell", command, str(self.folder / "shell.toml"))],
             backend=choose(backend),
             survey=survey,
             report=self.problems.append,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 from attrs import evolve
@@ -16,6 +18,9 @@ from remit.policy.backend import Backend
 from remit.policy.places import Ground
 from remit.policy.problems import InputError, Problem, near
 
+if TYPE_CHECKING:
+    from remit.harness.gateway.servers import ServerSpec
+
 __all__ = ["gateway"]
 
 
@@ -26,6 +31,14 @@ __all__ = ["gateway"]
     help="The server's name, and the catalogue that declares its tools.",
 )  # fmt: skip
 @click.option(
+    "--servers", metavar="FILE",
+    help="A file that names several servers, in place of CMD.",
+)  # fmt: skip
+@click.option(
+    "--elicit", is_flag=True,
+    help="Let the client's user answer questions and decide approvals.",
+)  # fmt: skip
+@click.option(
     "--sandbox", default="none", show_default=True, metavar="BACKEND",
     help="What holds the server itself: auto, bubblewrap, landlock, seatbelt or none.",
 )  # fmt: skip
@@ -33,12 +46,14 @@ __all__ = ["gateway"]
     "--keep-env", "keep", multiple=True, metavar="NAME",
     help="In a sandbox, let a variable of the environment through. Repeatable.",
 )  # fmt: skip
-@click.argument("command", nargs=-1, required=True, metavar="-- SERVER CMD...")
+@click.argument("command", nargs=-1, metavar="-- SERVER CMD...")
 @in_workspace
 def gateway(
     place: Place,
     space: str,
     server: str | None,
+    servers: str | None,
+    elicit: bool,
     sandbox: str,
     keep: tuple[str, ...],
     command: tuple[str, ...],
@@ -58,17 +73,18 @@ def gateway(
 
     # Whoever started the client could lead us elsewhere by its environment, HOME included.
     place = evolve(place, environ={})
+    specs = _servers(command, server, servers, place.workspace.servers)
     backend = choose(sandbox, place.engine.registry.backends)
     _tell(backend)
     with place.store() as store, TemporaryDirectory(prefix="remit-") as scratch:
         worktree = store.spaces.get(space).worktree
         others = [s.worktree for s in store.spaces.list() if s.worktree]
 
-        def survey(environment: Mapping[str, str]) -> Ground:
+        def survey(command: Sequence[str], environment: Mapping[str, str]) -> Ground:
             # What git must not run is said in its environment.
             git = [name for name in environment if name.startswith("GIT_CONFIG_")]
             return ground(
-                place.workspace, worktree, command, environment,
+                place.workspace, worktree, tuple(command), environment,
                 others=others,
                 keep=(*keep, *git, "GIT_OPTIONAL_LOCKS"),
                 scratch=None if backend.namespaces else scratch,
@@ -78,9 +94,9 @@ def gateway(
             store,
             place.engine,
             space,
-            command,
-            server=_server(server, place.workspace.servers) if server else None,
-            protected=protected(place.workspace, worktree),
+            specs,
+            elicit=elicit,
+            protected=(*protected(place.workspace, worktree), *_files(servers)),
             secret=(str(place.workspace.token_file),),
             backend=backend,
             survey=survey,
@@ -99,6 +115,41 @@ def _tell(backend: Backend) -> None:
             "remit gateway: no sandbox holds the server; "
             "its own doings are judged by its calls alone"
         )
+
+
+def _files(servers: str | None) -> tuple[str, ...]:
+    return () if servers is None else (os.path.abspath(servers),)
+
+
+def _servers(
+    command: tuple[str, ...], server: str | None, file: str | None, bound: Mapping[str, str]
+) -> tuple[ServerSpec, ...]:
+    """Return the servers of a file, or the one that a command starts."""
+    from remit.harness.gateway.servers import ServerSpec, load_servers
+
+    if file is not None and (command or server):
+        what = "--server" if server else "a command"
+        raise InputError(
+            Problem(
+                "server-binding",
+                f"`--servers` and {what} both say which server is started",
+                "write the one into the file of the others",
+            )
+        )
+    if file is not None:
+        return load_servers(file, bound)
+    if not command:
+        raise InputError(
+            Problem(
+                "server-binding",
+                "nothing says which server is to be started",
+                "end with `-- SERVER CMD...`, or name several in a file with `--servers`",
+            )
+        )
+    if server is None:
+        return (ServerSpec("server", command),)
+    name, catalog = _server(server, bound)
+    return (ServerSpec(name, command, catalog),)
 
 
 def _server(given: str, bound: Mapping[str, str]) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from remit.harness.engine import Engine
 from remit.harness.gateway.run import compose
 from remit.harness.gateway.server import Gateway
+from remit.harness.gateway.servers import ServerSpec
 from remit.harness.store import SYSTEM, Store
 from remit.policy.problems import Problem
 from remit.policy.vocabulary import Dial
@@ -74,10 +75,13 @@ class Place:
         return (sys.executable, SERVER, str(self.folder / "notes"), *args)
 
     def gateway(self, *command: str, bound: bool = True, **more: Any) -> Gateway:
-        """Compose a gateway in front of a server."""
-        server = ("test", str(self.folder / "test.toml")) if bound else None
-        report = self.problems.append
-        return compose(self.store, engine(), SPACE, command, server=server, report=report, **more)
+        """Compose a gateway in front of one server."""
+        catalog = str(self.folder / "test.toml") if bound else None
+        return self.gateways(ServerSpec("test", command, catalog), **more)
+
+    def gateways(self, *servers: ServerSpec, **more: Any) -> Gateway:
+        """Compose a gateway in front of servers."""
+        return compose(self.store, engine(), SPACE, servers, report=self.problems.append, **more)
 
     @property
     def codes(self) -> list[str]:

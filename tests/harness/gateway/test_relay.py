@@ -13,12 +13,10 @@ from remit.harness.gateway.messages import Lines, parsed
 from remit.harness.gateway.relay import (
     LiveTool,
     admitted,
-    catalog_of,
     fitting,
     foreign_free,
     result_for,
 )
-from remit.policy.tools import Catalog, Tool
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 STAMP: dict[str, Any] = {"io.modelcontextprotocol/serverInfo": {"name": "remit"}}
@@ -105,17 +103,6 @@ def test_fitting() -> None:
     bare = fitting(live, LEGACY)
     assert bare is not None
     assert "outputSchema" not in bare
-
-
-def test_catalog_of() -> None:
-    """Live tools are as the catalogue says, under the operator's name; the others undeclared."""
-    live, _ = admitted("git", [tool(name="a"), tool(name="b")], ())
-    bound = Catalog((Tool("file", "c"), Tool("file", "a", effects={"git.push"})))
-    made = catalog_of("git", live, bound)
-    assert [(t.key, t.declared, set(t.effects)) for t in made.tools] == [
-        ("git:a", True, {"git.push"}),
-        ("git:b", False, set()),
-    ]
 
 
 @given(st.binary(), st.lists(st.integers(1, 7)))

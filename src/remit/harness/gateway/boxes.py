@@ -6,7 +6,7 @@ A server started under one posture is ended when another holds, with all that it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field
 
@@ -21,17 +21,17 @@ from remit.policy.places import Ground
 
 __all__ = ["Boxes", "Survey"]
 
-#: Looks at the host for the environment that a server will have.
-Survey = Callable[[Mapping[str, str]], Ground]
+#: Looks at the host for a server: its command, and the environment that it will have.
+Survey = Callable[[Sequence[str], Mapping[str, str]], Ground]
 
 
 @define(eq=False)
 class Boxes:
-    """Makes the box of each life of an upstream, and knows when it no longer fits."""
+    """Makes the box of each life of one upstream, and knows when it no longer fits."""
 
     judge: Judge
     backend: Backend
-    survey: Survey
+    survey: Callable[[Mapping[str, str]], Ground]
     _ceiling: Ceiling | None = field(default=None, init=False)
     _revision: int = field(default=0, init=False)
     _ground: Ground | None = field(default=None, init=False)

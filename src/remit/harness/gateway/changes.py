@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from attrs import define, field
-from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ServerEvent,
+    ToolsListChanged,
+)
 
-from remit.harness.gateway.relay import modern
+from remit.harness.gateway.peer import Peer
+from remit.policy.escape import MARK
 
 __all__ = ["News", "Notice"]
+
+#: What there is news of, and how a modern client hears it.
+_EVENTS: Mapping[str, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "resources": ResourcesListChanged(),
+    "prompts": PromptsListChanged(),
+}
 
 
 @define(eq=False)
 class News:
-    """Tells the client's program that its list of tools is old, in the way of its era.
+    """Tells the client's program that one of its lists is old, in the way of its era.
 
     A modern client hears it on the subscriptions that it opened (`bus`), a legacy one as a
     notification, which it may get from the moment that it said it is initialized.
     """
 
+    peer: Peer
     bus: InMemorySubscriptionBus = field(factory=InMemorySubscriptionBus)
-    _legacy: ServerSession | None = field(default=None, init=False)
-    _last: object = field(default=None, init=False)
+    #: May a legacy client be told something.
+    ready: bool = field(default=False, init=False)
+    _last: dict[str, object] = field(factory=dict, init=False)
 
-    def meet(self, ctx: ServerRequestContext[Any, Any]) -> None:
-        """Remember who is there."""
-        if not modern(ctx.protocol_version):
-            self._legacy = ctx.session
-
-    async def tell(self, surface: object) -> None:
-        """Announce a surface if it differs from the last one; the first is no news."""
-        last, self._last = self._last, surface
-        if last is None or last == surface:
+    async def tell(self, what: str, surface: object) -> None:
+        """Announce a list if what makes it differs from the last time; the first is no news."""
+        first = what not in self._last
+        last, self._last[what] = self._last.get(what), surface
+        if first or last == surface:
             return
-        await self.bus.publish(ToolsListChanged())
-        if self._legacy is not None:
-            await self._legacy.send_tool_list_changed()
+        await self.bus.publish(_EVENTS[what])
+        if self.ready and self.peer.session is not None and not self.peer.modern:
+            await _SENDS[what](self.peer.session)
+
+
+_SENDS = {
+    "tools": ServerSession.send_tool_list_changed,
+    "resources": ServerSession.send_resource_list_changed,
+    "prompts": ServerSession.send_prompt_list_changed,
+}
 
 
 @define
@@ -69,6 +87,6 @@ class Notice:
         if before == mode:
             return None
         return (
-            f"[remit] this space was switched from {before} to {mode} mode; "
+            f"{MARK} this space was switched from {before} to {mode} mode; "
             "call `mode` to read what holds now"
         )

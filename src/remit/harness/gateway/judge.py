@@ -7,16 +7,20 @@ and one decision at a time in a conversation.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from attrs import define, field
 
+from remit.harness.gateway.declared import Changed
 from remit.harness.natives import Answer, NativeTool
 from remit.harness.session import Frame, Run, Session
+from remit.harness.store import SYSTEM, Approval
+from remit.harness.store.events import TOOL_CHANGED
 from remit.policy.problems import Problem, RemitError
 from remit.policy.tools import Call, Catalog
+from remit.policy.vocabulary import Verdict
 
 __all__ = ["Judge"]
 
@@ -72,6 +76,67 @@ class Judge:
             return frame, self.session.call(frame, call, tool_hash)
 
         return await self.think(both)
+
+    async def admitted(self, frame: Frame, calls: Sequence[Call]) -> tuple[bool, ...]:
+        """Say of each call whether it would run or be asked for; nothing is recorded."""
+
+        def look() -> tuple[bool, ...]:
+            verdicts = (self.session.look(frame, c).decision.verdict for c in calls)
+            return tuple(v is not Verdict.DENY for v in verdicts)
+
+        return await self.think(look)
+
+    async def allowed(self, frame: Frame, call: Call) -> bool:
+        """Say whether a call would run unasked; nothing is recorded."""
+        look = await self.think(lambda: self.session.look(frame, call))
+        return look.decision.verdict is Verdict.ALLOW
+
+    async def approval(self, id: str) -> Approval:
+        """Return an approval as it stands."""
+        session = self.session
+        return await self.think(lambda: session.store.approvals.get(id, now=session.clock()))
+
+    async def decide(self, id: str, approve: bool, feedback: str | None, by: str) -> None:
+        """Decide an approval; raises `StoreConflict` if it was decided otherwise meanwhile."""
+        session = self.session
+        await self.think(
+            lambda: session.store.approvals.decide(
+                id, approve, by=by, now=session.clock(), feedback=feedback
+            )
+        )
+
+    async def keep(self, changed: Iterable[Changed], file: str) -> None:
+        """Keep what changed of pinned tools where `remit catalog` finds it, each change once."""
+        session = self.session
+
+        def record() -> None:
+            log = session.store.log
+            kept = {
+                (e.body["source"], e.body["tool"], e.body["was"], e.body["hash"])
+                for e in log.read(kinds=(TOOL_CHANGED,))
+            }
+            for one in changed:
+                if (one.source, one.tool, one.was.hash, one.now.hash) in kept:
+                    continue
+                body = {
+                    "source": one.source,
+                    "tool": one.tool,
+                    "was": one.was.hash,
+                    "hash": one.now.hash,
+                    "description": one.now.description,
+                    "schema": one.now.schema,
+                    "catalog": file,
+                }
+                log.record(
+                    TOOL_CHANGED,
+                    body,
+                    actor=SYSTEM,
+                    now=session.clock(),
+                    space=session.space,
+                    conversation=session.conversation,
+                )
+
+        await self.think(record)
 
     async def set_catalog(self, catalog: Catalog) -> None:
         """Tell the session what the upstream's tools are."""

@@ -6,7 +6,7 @@ holds results against schemas and would turn a sloppy server's answer into an er
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
@@ -42,26 +42,46 @@ class Link:
     session: ClientSession
     server: Running
     client: types.Implementation
+    #: The log level that the server was told, None if it was told none.
+    level: str | None = None
+
+    @property
+    def modern(self) -> bool:
+        """Is the server of the era in which it sends no requests of its own."""
+        return modern(self.session.protocol_version or "")
+
+    @property
+    def able(self) -> types.ServerCapabilities:
+        """What the server said that it can do."""
+        return self.session.server_capabilities or types.ServerCapabilities()
 
     async def request(
-        self, method: str, params: Mapping[str, Any], progress: ProgressFnT | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        progress: ProgressFnT | None = None,
+        *,
+        offered: Mapping[str, Any] | None = None,
+        level: str | None = None,
     ) -> dict[str, Any]:
         """Send a request; return the raw result.
 
-        Raises `MCPError` with the server's own refusal, `Gone` if it died. If the caller is
-        cancelled, the server is told so.
+        ``offered`` are the client's capabilities and ``level`` that of the log lines which it wants
+        of this request; servers with a handshake were told both before. Raises `MCPError` with the
+        server's own refusal, `Gone` if it died. If the caller is cancelled, the server is told so.
         """
-        version = self.session.protocol_version or ""
         sent = dict(params)
-        if modern(version):
+        if self.modern:
             sent["_meta"] = {
                 **sent.get("_meta", {}),
-                types.PROTOCOL_VERSION_META_KEY: version,
+                types.PROTOCOL_VERSION_META_KEY: self.session.protocol_version,
                 types.CLIENT_INFO_META_KEY: self.client.model_dump(
                     by_alias=True, mode="json", exclude_none=True
                 ),
-                types.CLIENT_CAPABILITIES_META_KEY: {},
+                types.CLIENT_CAPABILITIES_META_KEY: dict(offered or {}),
             }
+            if level is not None:
+                sent["_meta"][types.LOG_LEVEL_META_KEY] = level
         options: CallOptions = {"on_progress": progress} if progress else {}
         try:
             return await self.dispatcher.send_raw_request(method, sent, options)
@@ -74,13 +94,13 @@ class Link:
                 await server.ended.wait()
             raise Gone(server.how) from None
 
-    async def tools(self) -> tuple[Any, ...]:
+    async def pages(self, method: str, key: str) -> tuple[Any, ...]:
         """Return what the server lists, page by page; raises as `request` does."""
         listed: list[Any] = []
         params: dict[str, Any] = {}
         for _ in range(_PAGES):
-            page = await self.request("tools/list", params)
-            more = page.get("tools")
+            page = await self.request(method, params)
+            more = page.get(key)
             listed += more if isinstance(more, list) else []
             if not isinstance(cursor := page.get("nextCursor"), str):
                 break
@@ -88,10 +108,15 @@ class Link:
         return tuple(listed)
 
 
-async def negotiate(session: ClientSession) -> None:
-    """Open the connection in the newest era that the server knows."""
+async def negotiate(session: ClientSession, *, handshake: bool = False) -> None:
+    """Open the connection in the newest era that the server knows.
+
+    ``handshake`` begins with the older one, for a server that cannot bear the newer one's question.
+    """
+    ways: list[Callable[[], Awaitable[object]]] = [session.discover, session.initialize]
+    first, second = reversed(ways) if handshake else ways
     try:
-        await session.discover()
+        await first()
         return
     except MCPError as refusal:
         if refusal.code == types.CONNECTION_CLOSED:
@@ -99,9 +124,9 @@ async def negotiate(session: ClientSession) -> None:
     except (RuntimeError, ValidationError):
         pass
     try:
-        await session.initialize()
+        await second()
     except MCPError as refusal:
         # A slow modern server, whose answer to the first question came too late, says so.
-        if refusal.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+        if refusal.code != types.UNSUPPORTED_PROTOCOL_VERSION or handshake:
             raise
-        await session.discover()
+        await first()

@@ -7,29 +7,31 @@ here in any combination.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import mcp_types as types
-from attrs import evolve, frozen
+from attrs import frozen
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 
 from remit.policy.escape import quoted
 from remit.policy.problems import Problem, Severity
-from remit.policy.tools import Catalog, Tool
+from remit.policy.tools import Learnt
 from remit.profiles.names import TOOL_NAME
 
 __all__ = [
-    "LiveTool", "admitted", "catalog_of", "fitting", "foreign_free", "modern", "result_for",
+    "LiveTool", "admitted", "fits", "fitting", "foreign_free", "modern", "result_for",
     "said", "text_block",
 ]  # fmt: skip
 
 #: The prefix of keys in ``_meta`` that belong to one connection.
 _PROTOCOL = "io.modelcontextprotocol/"
+#: What only a modern result has.
+_MODERN = ("resultType", "ttlMs", "cacheScope")
+#: The next request may see another surface, so nobody is to keep this one.
+_FRESH = {"ttlMs": 0, "cacheScope": "private"}
 
 
 def modern(version: str) -> bool:
@@ -39,10 +41,15 @@ def modern(version: str) -> bool:
 
 @frozen
 class LiveTool:
-    """A tool as the upstream lists it now; ``hash`` is over name, description and schema."""
+    """A tool as the upstream lists it now; ``learnt`` is what it says of itself."""
 
     raw: Mapping[str, Any]
-    hash: str
+    learnt: Learnt
+
+    @property
+    def hash(self) -> str:
+        """What stands for all that it says: its name, description and schema."""
+        return self.learnt.hash
 
     @property
     def name(self) -> str:
@@ -52,11 +59,8 @@ class LiveTool:
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> LiveTool:
         """Return the tool of what was listed, without the protocol's own keys."""
-        told = [raw["name"], raw.get("description"), raw.get("inputSchema")]
-        return cls(
-            foreign_free(raw),
-            hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest(),
-        )
+        said = Learnt.of(raw["name"], raw.get("description"), raw.get("inputSchema"))
+        return cls(foreign_free(raw), said)
 
 
 def foreign_free(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,30 +144,20 @@ def fitting(tool: LiveTool, version: str) -> Mapping[str, Any] | None:
     """
     bare = {k: v for k, v in tool.raw.items() if k != "outputSchema"}
     for raw in (tool.raw, bare):
-        listing = {"tools": [raw], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-        try:
-            methods.validate_server_result("tools/list", version, listing)
-        except ValidationError:
-            continue
-        return raw
+        if fits("tools/list", "tools", raw, version):
+            return raw
     return None
 
 
-def catalog_of(server: str, live: Iterable[LiveTool], bound: Catalog | None) -> Catalog:
-    """Return the live tools as the operator's catalogue declares them, the others undeclared.
-
-    The operator's name for the server is the source; the catalogue's own stays as its origin.
-    """
-    known = {t.name: t for t in bound.tools} if bound else {}
-    return Catalog(
-        (
-            evolve(known[t.name], source=server, origin=known[t.name].source)
-            if t.name in known
-            else Tool(server, t.name, declared=False)
-            for t in live
-        ),
-        bound.classifiers if bound else frozenset(),
-    )
+def fits(method: str, key: str, entry: Mapping[str, Any], version: str) -> bool:
+    """Say whether a client of a protocol version can read an entry of a list."""
+    listing = {key: [entry], "resultType": "complete", **_FRESH}
+    try:
+        methods.validate_server_result(method, version, listing)
+        json.dumps(entry, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def text_block(text: str) -> dict[str, Any]:
@@ -178,18 +172,24 @@ def said(text: str, error: bool, data: Mapping[str, Any] | None = None) -> dict[
 
 
 def result_for(
-    version: str, raw: Mapping[str, Any], stamp: Callable[[], Mapping[str, Any]]
+    version: str,
+    raw: Mapping[str, Any],
+    stamp: Callable[[], Mapping[str, Any]],
+    method: str = "tools/call",
 ) -> dict[str, Any]:
-    """Return the result of a call in the envelope of the client's era, all else untouched.
+    """Return a result in the envelope of the client's era, all else untouched.
 
     ``stamp`` gives what a modern result carries of us in ``_meta``.
     """
     result = foreign_free(raw)
-    result.setdefault("content", [])
     if not modern(version):
-        result.pop("resultType", None)
+        for key in _MODERN:
+            result.pop(key, None)
         if not isinstance(result.get("structuredContent", {}), Mapping):
             # Only an object can be sent to a legacy client; the text says the same by convention.
             del result["structuredContent"]
         return result
-    return result | {"resultType": "complete", "_meta": {**result.get("_meta", {}), **stamp()}}
+    if method in methods.CACHEABLE_METHODS:
+        result |= _FRESH
+    kind = {"resultType": "complete"} | result
+    return kind | {"_meta": {**result.get("_meta", {}), **stamp()}}

@@ -9,9 +9,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import anyio
 import mcp_types as types
@@ -19,8 +19,10 @@ import mcp_types as types
 from remit.harness.engine import Engine
 from remit.harness.gateway.boxes import Boxes, Survey
 from remit.harness.gateway.environment import upstream_environment
+from remit.harness.gateway.fleet import Fleet, Served
 from remit.harness.gateway.judge import Judge
 from remit.harness.gateway.server import Gateway
+from remit.harness.gateway.servers import ServerSpec, check_server_name
 from remit.harness.gateway.shelf import Shelf
 from remit.harness.gateway.stdio import standard_streams
 from remit.harness.gateway.upstream import START, Upstream
@@ -28,18 +30,11 @@ from remit.harness.session import Session
 from remit.harness.store import Store
 from remit.policy.backend import Backend
 from remit.policy.escape import quoted
-from remit.policy.problems import InputError, Problem, Severity
+from remit.policy.problems import InputError, Problem, RemitError
 from remit.policy.projection import Host
-from remit.policy.tools import NATIVE, Catalog
-from remit.profiles.names import SOURCE_NAME
+from remit.policy.tools import Catalog
 
-__all__ = ["UNBOUND", "compose", "run_gateway", "to_stderr"]
-
-#: The name of a server that the operator gave none.
-UNBOUND = "server"
-
-#: What a selector of a profile means by these (design section 5).
-_NOT_NAMES = frozenset({NATIVE, "group", "tier"})
+__all__ = ["compose", "run_gateway", "to_stderr"]
 
 
 def to_stderr(problem: Problem) -> None:
@@ -52,9 +47,9 @@ def run_gateway(
     store: Store,
     engine: Engine,
     space: str,
-    command: Sequence[str],
+    servers: Iterable[ServerSpec],
     *,
-    server: tuple[str, str] | None = None,
+    elicit: bool = False,
     protected: Iterable[str] = (),
     secret: Iterable[str] = (),
     backend: Backend | None = None,
@@ -63,18 +58,17 @@ def run_gateway(
 ) -> int:
     """Serve one client on standard input and output until it leaves or a signal ends it.
 
-    ``server`` is the operator's name for the upstream and the catalogue that declares its tools;
-    ``protected`` are the paths that no tool may change, ``secret`` those that none may read either;
-    ``backend`` is the sandbox that the upstream runs in, which needs ``survey``. Returns 0. Raises
-    `RemitError` before anything is started: for an unknown space, a bad name, a catalogue with
-    problems.
+    ``elicit`` lets the client's user decide approvals; ``protected`` are the paths that no tool may
+    change, ``secret`` those that none may read either; ``backend`` is the sandbox that each server
+    runs in, which needs ``survey``. Returns 0. Raises `RemitError` before anything is started: for
+    an unknown space, a bad name, a catalogue with problems.
     """
     gateway = compose(
         store,
         engine,
         space,
-        command,
-        server=server,
+        servers,
+        elicit=elicit,
         protected=protected,
         secret=secret,
         backend=backend,
@@ -93,9 +87,9 @@ def compose(
     store: Store,
     engine: Engine,
     space: str,
-    command: Sequence[str],
+    servers: Iterable[ServerSpec],
     *,
-    server: tuple[str, str] | None = None,
+    elicit: bool = False,
     protected: Iterable[str] = (),
     secret: Iterable[str] = (),
     backend: Backend | None = None,
@@ -104,57 +98,75 @@ def compose(
     start_seconds: float = START,
 ) -> Gateway:
     """Return a gateway that was not started; takes and raises what `run_gateway` does."""
-    name, bound = _bound(engine, server)
+    specs = tuple(servers)
+    bound = _bound(engine, specs)
     worktree = store.spaces.get(space).worktree
-    if bound is None:
-        message = f"no tool of `{command[0]}` is declared, so none runs without being asked for"
-        hint = "bind a catalogue to it: `--server NAME=CATALOG`"
-        report(Problem("server-unbound", message, hint, severity=Severity.WARNING))
-    held = (*protected, *((os.path.abspath(server[1]),) if server and _is_file(server[1]) else ()))
+    files = [os.path.abspath(s.catalog) for s in specs if s.catalog and _is_file(s.catalog)]
     sandboxed = backend is not None and backend.holds
     host = Host(
         "mcp-gateway",
         worktree=worktree,
-        protected=held,
+        protected=(*protected, *files),
         secret=tuple(secret),
         sandbox=backend.name if backend is not None and sandboxed else None,
     )
     conversation = f"gw-{secrets.token_hex(8)}"
     judge = Judge(Session(engine, store, space, conversation, host))
     taken = frozenset(n for t in engine.natives.tools for n in (t.name, t.key))
-    shelf = Shelf(name, bound, taken, report)
-    boxes = None
-    if backend is not None and sandboxed:
-        assert survey is not None, "a sandbox stands on a ground"
-        boxes = Boxes(judge, backend, survey)
     us = types.Implementation(name="remit", version=_version())
 
-    async def on_tools(listed: tuple[Any, ...]) -> None:
-        await gateway.restock(listed)
+    def served(spec: ServerSpec) -> Served:
+        shelf = Shelf(
+            spec.name,
+            bound[spec.name],
+            taken,
+            report,
+            trusted=spec.trusted,
+            advice=spec.advice or _advice(spec),
+            file=os.path.abspath(spec.catalog) if spec.catalog and _is_file(spec.catalog) else "",
+        )
+        boxes = None
+        if backend is not None and sandboxed:
+            assert survey is not None, "a sandbox stands on a ground"
+            boxes = Boxes(judge, backend, partial(survey, spec.command))
+        upstream = Upstream(
+            spec.name,
+            spec.command,
+            lambda: upstream_environment(os.environ, _folders(worktree, spec.command)),
+            report,
+            us,
+            start_seconds,
+            boxes.make if boxes else None,
+        )
+        return Served(upstream, shelf, boxes)
 
-    upstream = Upstream(
-        name,
-        tuple(command),
-        lambda: upstream_environment(os.environ, _folders(worktree, command)),
-        on_tools,
-        report,
-        us,
-        start_seconds,
-        boxes.make if boxes else None,
-    )
-    gateway = Gateway(judge, upstream, shelf, report, us.version, boxes)
-    return gateway
+    fleet = Fleet.of(served(spec) for spec in specs)
+    return Gateway(judge, fleet, report, us.version, elicit)
 
 
-def _bound(engine: Engine, server: tuple[str, str] | None) -> tuple[str, Catalog | None]:
-    if server is None:
-        return UNBOUND, None
-    name, catalog = server
-    if not SOURCE_NAME.fullmatch(name) or name in _NOT_NAMES:
-        message = f"{quoted(name)} cannot be the source name of a server"
-        hint = "use 1 to 64 of A-Z a-z 0-9 _ . -, and not group, tier or remit"
-        raise InputError(Problem("bad-source-name", message, hint))
-    return name, engine.catalog(catalog)
+def _bound(engine: Engine, specs: Iterable[ServerSpec]) -> dict[str, Catalog | None]:
+    """Return the catalogue of each server, raising the problems of all at once."""
+    bound: dict[str, Catalog | None] = {}
+    problems: list[Problem] = []
+    for spec in specs:
+        if (wrong := check_server_name(spec.name)) is not None:
+            problems.append(wrong)
+        try:
+            bound[spec.name] = engine.catalog(spec.catalog) if spec.catalog else None
+        except RemitError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return bound
+
+
+def _advice(spec: ServerSpec) -> str:
+    """Say where a tool of a server is declared."""
+    if spec.catalog is None:
+        return "bind a catalogue to it: `--server NAME=CATALOG`"
+    if _is_file(spec.catalog):
+        return f'declare each in {spec.catalog}: `[tools."NAME"]` with its `effects`'
+    return f"`remit catalog learn` writes a catalogue that has all that `{spec.name}` offers"
 
 
 def _is_file(catalog: str) -> bool:

@@ -1,39 +1,44 @@
-"""The gateway as its client sees it: one MCP server whose tools are the surface of a space.
+"""The gateway as its client sees it: one MCP server whose offers are the surface of a space.
 
-What is listed and called is answered in a middleware, before the SDK shapes anything: requests
-are judged as they came and results relayed as they came. The SDK's server does the rest (both
-eras' openings, subscriptions, cancellation).
+What is listed, called and read is answered in a middleware, before the SDK shapes anything:
+requests are judged as they came and results relayed as they came. The SDK's server does the rest
+(both eras' openings, subscriptions, cancellation).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import anyio
 import mcp_types as types
+from anyio.abc import TaskGroup
 from attrs import define, field
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from remit.harness.gateway.boxes import Boxes
+from remit.harness.gateway.asks import Asks
+from remit.harness.gateway.calls import Calls
 from remit.harness.gateway.changes import News, Notice
+from remit.harness.gateway.directory import Directory
+from remit.harness.gateway.fleet import Fleet, Served
+from remit.harness.gateway.forwarding import Forwarding
 from remit.harness.gateway.judge import Judge
-from remit.harness.gateway.link import Gone
-from remit.harness.gateway.relay import foreign_free, modern, result_for, said, text_block
-from remit.harness.gateway.shelf import Shelf
-from remit.harness.gateway.upstream import Upstream
-from remit.harness.natives import Answer
-from remit.harness.session import Frame, Run
-from remit.policy.decision import Cause
-from remit.policy.escape import quoted
-from remit.policy.problems import Problem, RemitError
+from remit.harness.gateway.lists import Lists
+from remit.harness.gateway.logs import Logs
+from remit.harness.gateway.offers import PROMPTS, RESOURCES, TEMPLATES, Kind
+from remit.harness.gateway.peer import Context, Peer, Reply
+from remit.harness.gateway.relay import modern
+from remit.harness.gateway.requests import Requests, sentence
+from remit.harness.gateway.shelf import PROMPT, READ
+from remit.harness.gateway.watching import Watching
+from remit.policy.problems import Problem, RemitError, Severity
 from remit.policy.tools import Call
-from remit.policy.vocabulary import Verdict
 
 __all__ = ["INSTRUCTIONS", "Gateway"]
 
@@ -46,30 +51,35 @@ INSTRUCTIONS = (
 
 #: Seconds between two looks at whether another process changed the workspace.
 _LOOK = 0.05
+#: Seconds that an opening waits for the servers to say what they can do.
+_OPENING = 5.0
 
-_KINDS: Mapping[type, str] = {
-    str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list",
-}  # fmt: skip
-
-Context = ServerRequestContext[Any, Any]
+_LISTS: Mapping[str, Kind] = {kind[0]: kind for kind in (RESOURCES, TEMPLATES, PROMPTS)}
 
 
 @define(eq=False)
 class Gateway:
-    """One client in front of one upstream; ``report`` hears problems, for people."""
+    """One client in front of its servers; ``report`` hears problems, for people."""
 
     judge: Judge
-    upstream: Upstream
-    shelf: Shelf
+    fleet: Fleet
     report: Callable[[Problem], None]
     version: str = ""
-    boxes: Boxes | None = None
-    _news: News = field(factory=News, init=False)
-    _notice: Notice = field(factory=Notice, init=False)
+    elicit: bool = False
+    _peer: Peer = field(factory=Peer, init=False)
+    _news: News = field(init=False)
+    _logs: Logs = field(init=False)
+    _directory: Directory = field(init=False)
+    _lists: Lists = field(init=False)
+    _asks: Asks = field(init=False)
+    _watching: Watching = field(init=False)
+    _requests: Requests = field(init=False)
+    _server: Server[Any] = field(init=False)
+    _tasks: TaskGroup = field(init=False)
     _opened: bool = field(default=False, init=False)
+    _started: anyio.Event = field(factory=anyio.Event, init=False)
     #: What was told last of a trouble that lasts, so that it is told once.
     _trouble: str = field(default="", init=False)
-    _server: Server[Any] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._server = Server(
@@ -78,180 +88,217 @@ class Gateway:
             instructions=INSTRUCTIONS,
             on_list_tools=_answered_before,
             on_call_tool=_answered_before,
-            on_subscriptions_listen=ListenHandler(self._news.bus),
+            on_subscriptions_listen=ListenHandler(self._made().bus),
         )
         # In place of what traces each request: that costs, and nobody listens.
         self._server.middleware[:] = [self._answer]
+
+    def _made(self) -> News:
+        """Make the parts, each of which knows those before it."""
+        self._news = News(self._peer)
+        self._logs = Logs(self._peer)
+        self._directory = Directory(self.fleet, self.report)
+        self._lists = Lists(self.judge, self.fleet, self._directory)
+        self._asks = Asks(self._peer, self.judge)
+        self._watching = Watching(self.judge, self._directory, self._peer, self._news)
+        forwarding = Forwarding(
+            self._peer, self._asks, self._logs, lambda work: self._tasks.start_soon(work)
+        )
+        calls = Calls(self.judge, self._peer, self.fleet, forwarding, self.elicit)
+        self._requests = Requests(
+            calls, self._directory, self._watching, Notice(), lambda: self._server.server_info_stamp
+        )
+        for served in self.fleet:
+            served.hub = self
+        return self._news
 
     async def serve(
         self,
         incoming: ReadStream[SessionMessage | Exception],
         outgoing: WriteStream[SessionMessage],
     ) -> None:
-        """Serve one client until it closes its end; the upstream lives as long."""
+        """Serve one client until it closes its end; the servers live as long."""
         options = self._server.create_initialization_options(
             NotificationOptions(tools_changed=True)
         )
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.upstream.run)
-            tasks.start_soon(self._watch)
+        async with anyio.create_task_group() as self._tasks:
+            self._tasks.start_soon(self._watch)
             await self._server.run(incoming, outgoing, options)
-            tasks.cancel_scope.cancel()
-
-    async def restock(self, listed: tuple[Any, ...]) -> None:
-        """Take what the upstream lists now; the client hears of it if its surface changed."""
-        try:
-            await self.judge.set_catalog(self.shelf.stock(listed))
-        except RemitError as error:
-            self._report_all(error)
-        await self._tell_news()
+            self._tasks.cancel_scope.cancel()
 
     # What a client asks
 
     async def _answer(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        ask = {"tools/list": self._list, "tools/call": self._call}.get(ctx.method)
-        if ask is not None and (self._opened or modern(ctx.protocol_version)):
-            self._news.meet(ctx)
-            return await ask(ctx)
-        result = await call_next(ctx)
         if ctx.method == "initialize":
+            able = (ctx.params or {}).get("capabilities")
+            await self._open("", able)
+            result = await call_next(ctx)
             self._opened = True
+            return self._claiming(result, await self._able(legacy=True))
+        if modern(ctx.protocol_version) and ctx.request_id is not None:
+            self._peer.meet(ctx)
+            await self._open(ctx.protocol_version, None)
+            if ctx.method == "server/discover":
+                able = await self._able(legacy=False)
+                return self._claiming(await call_next(ctx), able)
+        elif self._opened and ctx.request_id is not None:
+            self._peer.meet(ctx)
+            self._news.ready = True
         elif ctx.method == "notifications/initialized":
-            self._news.meet(ctx)
-        return result
-
-    async def _list(self, ctx: Context) -> dict[str, Any]:
-        """Answer with the surface: what the frame shows of the upstream, and the native verbs."""
-        if (ctx.params or {}).get("cursor") is not None:
-            raise MCPError(types.INVALID_PARAMS, "the list has one page, so it knows no cursor")
-        if self.upstream.starting:
-            await self.upstream.settled()
-        try:
-            frame, native = await self.judge.surface()
-        except RemitError as error:
-            raise MCPError(types.INTERNAL_ERROR, _sentence(error)) from None
-        self._notice.begin(frame.projection.mode, frame.space.revision)
-        relayed = [
-            raw
-            for tool in frame.projection.tools
-            if not tool.native and (raw := self.shelf.readable(tool, ctx.protocol_version))
-        ]
-        verbs = [
-            {
-                "name": verb.name,
-                "description": verb.description,
-                "inputSchema": dict(verb.input_schema),
-            }
-            for verb in native
-        ]
-        result: dict[str, Any] = {"tools": [*relayed, *verbs]}
-        if not modern(ctx.protocol_version):
-            return result
-        # The next request may see another surface, so nobody is to keep this one.
-        kept = {"ttlMs": 0, "cacheScope": "private"}
-        return result | kept | {"resultType": "complete", "_meta": self._stamp()}
-
-    async def _call(self, ctx: Context) -> dict[str, Any]:
-        """Judge a call by the frame of this request; run it, or answer why not."""
-        params = ctx.params or {}
-        name, args = params.get("name"), params.get("arguments")
-        if not isinstance(name, str):
-            raise MCPError(types.INVALID_PARAMS, "`name` of a call must be the name of a tool")
-        as_sent = quoted(name)
-        if args is not None and not isinstance(args, Mapping):
-            got = _KINDS.get(type(args), "something else")
-            return self._refuse(ctx, f"`arguments` of {as_sent} must be an object, got {got}")
-        if params.get("inputResponses") is not None or params.get("requestState") is not None:
-            # The SDK takes answers to questions that nobody asked.
-            return self._refuse(ctx, f"{as_sent} came with answers to a question never asked")
-        try:
-            frame, outcome = await self._judge(Call(name, args or {}))
-        except Gone as gone:
-            return self._refuse(ctx, f"{as_sent} was not run: {self._server_name} {gone}")
-        except RemitError as error:
-            return self._refuse(
-                ctx, f"{as_sent} was not run, because it could not be judged: {_sentence(error)}"
-            )
-        if isinstance(outcome, Run):
-            result = await self._forward(ctx, outcome, params)
+            self._peer.meet(ctx)
+            self._news.ready = True
+            return await call_next(ctx)
         else:
-            result = said(outcome.text, outcome.error, outcome.data)
-        line = self._notice.due(frame.projection.mode, frame.space.revision)
-        if isinstance(outcome, Answer) and (mode := (outcome.data or {}).get("mode")):
-            # The answer itself tells which mode holds from here on.
-            self._notice.told(str(mode))
-            line = None
-        if line and isinstance(result.get("content"), list):
-            result["content"] = [*result["content"], text_block(line)]
-        return result_for(ctx.protocol_version, result, self._stamp)
+            return await call_next(ctx)
+        answer = self._answers(ctx, call_next)
+        return await (call_next(ctx) if answer is None else answer)
 
-    async def _judge(self, call: Call) -> tuple[Frame, Run | Answer]:
-        """Return the frame of the request and what the session makes of the call.
+    def _answers(self, ctx: Context, call_next: CallNext) -> Awaitable[HandlerResult] | None:
+        """Return what answers a request here, None for what the SDK answers."""
+        method, requests, old = ctx.method, self._requests, not modern(ctx.protocol_version)
+        if method == "tools/list":
+            return self._list_tools(ctx)
+        if method == "tools/call":
+            return requests.call(ctx)
+        if method == "subscriptions/listen":
+            return self._listen(ctx, call_next)
+        if self.fleet.able("resources"):
+            if method in (RESOURCES[0], TEMPLATES[0]):
+                return self._list(ctx, _LISTS[method])
+            if method == READ:
+                return requests.read(ctx)
+            if method == "resources/subscribe" and old:
+                return requests.subscribe(ctx)
+            if method == "resources/unsubscribe" and old:
+                return requests.unsubscribe(ctx)
+        if self.fleet.able("prompts"):
+            if method == PROMPTS[0]:
+                return self._list(ctx, PROMPTS)
+            if method == PROMPT:
+                return requests.prompt(ctx)
+        if method == "completion/complete" and self.fleet.able("completions"):
+            return requests.complete(ctx)
+        if method == "logging/setLevel" and old and self.fleet.able("logging"):
+            return self._set_level(ctx)
+        return None
 
-        Raises `Gone` where the call would be forwarded and there is nobody to forward it to.
-        """
-        if self.boxes is not None:
-            self._fit(await self.judge.frame())
-        if self.upstream.link is not None:
-            return await self.judge.frame_and_call(call, self._hash(call))
-        if self.upstream.starting:
-            await self.upstream.settled()
-        frame = await self.judge.frame()
-        if _passes_on(frame, call):
-            # Before it is judged for good: no approval is spent on a server that is not there.
-            await self.upstream.reach()
-            space, frame = frame.space, await self.judge.frame()
-            if frame.space != space:
-                raise Gone("had to be started again, and meanwhile the space changed: call again")
-            # The frame of now knows the tools that it listed since.
-        return frame, await self.judge.call(frame, call, self._hash(call))
+    async def _open(self, version: str, able: object) -> None:
+        """Start the servers, which are told what the client can do, as it opens the connection."""
+        if self._started.is_set():
+            return
+        if not modern(version):
+            self._peer.open(version, able)
+        self._started.set()
+        for served in self.fleet:
+            served.samples = self._peer.samples
+            served.upstream.offered = self._peer.offered
+            self._tasks.start_soon(served.upstream.run)
 
-    def _hash(self, call: Call) -> str:
-        live = self.shelf.find(call.tool)
-        return live.hash if live else ""
+    async def _able(self, *, legacy: bool) -> types.ServerCapabilities:
+        """Return what this gateway can do: of what is relayed, that which a server can do."""
+        with anyio.move_on_after(_OPENING):
+            for served in self.fleet:
+                await served.upstream.settled()
+        for served in self.fleet:
+            if served.upstream.starting:
+                message = f"the server `{served.name}` is late, so only tools are claimed of it"
+                self.report(Problem("server-late", message, severity=Severity.WARNING))
+        resources = self.fleet.able("resources")
+        watched = any(one.able.resources and one.able.resources.subscribe for one in resources)
+        return types.ServerCapabilities(
+            tools=types.ToolsCapability(list_changed=True),
+            resources=(
+                types.ResourcesCapability(subscribe=watched, list_changed=True)
+                if resources
+                else None
+            ),
+            prompts=(
+                types.PromptsCapability(list_changed=True) if self.fleet.able("prompts") else None
+            ),
+            completions=types.CompletionsCapability() if self.fleet.able("completions") else None,
+            logging=types.LoggingCapability() if self.fleet.able("logging") else None,
+        )
 
-    async def _forward(self, ctx: Context, run: Run, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Relay a call, once: whatever becomes of it, it is not sent again."""
-        name = run.tool.name
-        given = {k: params[k] for k in ("arguments", "_meta") if params.get(k) is not None}
-        sent = foreign_free({"name": name, **given})
-        progress = ctx.session.report_progress if "progress_token" in (ctx.meta or {}) else None
-        link = self.upstream.link
-        if link is None:
-            return said(f"`{name}` was not run: {self._server_name} ended just then", error=True)
+    def _claiming(self, result: HandlerResult, able: types.ServerCapabilities) -> HandlerResult:
+        assert isinstance(result, dict), "what the SDK made for the wire"
+        claims = able.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return result | {"capabilities": claims}
+
+    async def _list_tools(self, ctx: Context) -> HandlerResult:
+        _one_page(ctx)
         try:
-            raw = await link.request("tools/call", sent, progress)
-        except Gone as gone:
-            self.upstream.told()
-            return said(
-                f"{self._server_name} {gone} while `{name}` ran, so the call may have had its "
-                "effects; it is not sent again, and the next call starts the server again",
-                error=True,
-            )
-        if raw.get("resultType", "complete") != "complete":
-            return said(
-                f"`{name}` did not end: {self._server_name} asked for input in its midst, which "
-                "is not relayed",
-                error=True,
-            )
-        return raw
+            frame, listed = await self._lists.tools(ctx.protocol_version)
+        except RemitError as error:
+            raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
+        self._requests.notice.begin(frame.projection.mode, frame.space.revision)
+        return self._requests.result(ctx, {"tools": listed})
 
-    def _refuse(self, ctx: Context, text: str) -> dict[str, Any]:
-        return result_for(ctx.protocol_version, said(text, error=True), self._stamp)
+    async def _list(self, ctx: Context, kind: Kind) -> HandlerResult:
+        _one_page(ctx)
+        try:
+            listed = await self._lists.others(kind, ctx.protocol_version)
+        except RemitError as error:
+            raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
+        return self._requests.result(ctx, {kind[1]: listed})
 
-    def _stamp(self) -> dict[str, Any]:
-        return {types.SERVER_INFO_META_KEY: self._server.server_info_stamp}
+    async def _listen(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Have a modern client listen to what it may."""
+        params = dict(ctx.params or {})
+        wanted = params.get("notifications")
+        uris = wanted.get("resourceSubscriptions") if isinstance(wanted, Mapping) else None
+        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
+            return await call_next(ctx)
+        async with self._watching.held(uris) as watched:
+            params["notifications"] = {**(wanted or {}), "resourceSubscriptions": watched}
+            return await call_next(replace(ctx, params=params))
 
-    @property
-    def _server_name(self) -> str:
-        return f"the server `{self.upstream.name}`"
+    async def _set_level(self, ctx: Context) -> HandlerResult:
+        links = [one.link for one in self.fleet if one.link is not None]
+        await self._logs.set((ctx.params or {}).get("level"), links)
+        return {}
+
+    # What servers tell
+
+    async def restocked(self, served: Served) -> None:
+        """Take what a server lists now; the client hears of it if its surface changed."""
+        try:
+            await self.judge.set_catalog(self.fleet.catalog)
+            self._report_shared()
+            if served.shelf.changed:
+                await self.judge.keep(served.shelf.changed, served.shelf.file)
+        except RemitError as error:
+            self._report_all(error)
+        served.turns.update(("resources", "prompts"))
+        served.offers.forget(RESOURCES, TEMPLATES, PROMPTS)
+        await self._tell_news()
+
+    async def told(self, served: Served, message: types.ServerNotification) -> None:
+        """Pass on what a server tells."""
+        if isinstance(message, types.ResourceUpdatedNotification):
+            await self._watching.updated(served, message.params.uri)
+        elif isinstance(message, types.LoggingMessageNotification):
+            await self._logs.tell(served, message.params)
+        elif isinstance(message, types.ResourceListChangedNotification):
+            served.offers.forget(RESOURCES, TEMPLATES)
+            served.turns["resources"] += 1
+            await self._tell_news()
+        elif isinstance(message, types.PromptListChangedNotification):
+            served.offers.forget(PROMPTS)
+            served.turns["prompts"] += 1
+            await self._tell_news()
+
+    async def asked(self, served: Served, request: types.InputRequest) -> Reply:
+        """Answer what a server with a handshake asks of the client."""
+        return await self._asks.put(served, request)
 
     # What a client hears
 
     async def _watch(self) -> None:
         """Look for changes that other processes made, and tell the client."""
         last = None
-        await self.upstream.settled()  # no client has seen a surface before that
+        await self._started.wait()
+        for served in self.fleet:
+            await served.upstream.settled()  # no client has seen a surface before that
         while True:
             try:
                 version = await self.judge.version()
@@ -269,19 +316,35 @@ class Gateway:
         """Announce the surface of now, if it is another."""
         try:
             frame = await self.judge.frame()
+            self.fleet.fit(frame)
+            projection = frame.projection
+            tools = tuple(tool.key for tool in projection.tools)
+            prints = tuple(one.shelf.print for one in self.fleet)
+            await self._news.tell("tools", (projection.mode, tools, prints))
+            for what, request in (("resources", READ), ("prompts", PROMPT)):
+                able = self.fleet.able(what)
+                calls = [Call(f"{one.name}:{request}") for one in able]
+                let = await self.judge.admitted(frame, calls)
+                seen = tuple(
+                    (one.name, one.turns[what]) for one, ok in zip(able, let, strict=True) if ok
+                )
+                if able:
+                    await self._news.tell(what, seen)
         except RemitError as error:
             self._report_all(error)
-            return
-        self._fit(frame)
-        projection = frame.projection
-        tools = tuple(tool.key for tool in projection.tools)
-        await self._news.tell((projection.mode, tools, self.shelf.print))
 
-    def _fit(self, frame: Frame) -> None:
-        """Have the upstream run in the sandbox of the mode in force."""
-        if self.boxes is not None and self.boxes.stale(frame):
-            mode = frame.projection.mode
-            self.upstream.renew(f"was ended, for another sandbox holds in {mode} mode")
+    def _report_shared(self) -> None:
+        """Tell which tools share a name, and what each is called."""
+        catalog = self.judge.session.catalog
+        for name, keys in catalog.ambiguous.items():
+            called = ", ".join(f"`{catalog.called(key)}`" for key in keys)
+            told = " and ".join(f"`{key}`" for key in keys)
+            problem = Problem(
+                "name-shared",
+                f"{told} share the name `{name}`, so the client knows them as {called}",
+                severity=Severity.WARNING,
+            )
+            self._directory.tell(problem)
 
     def _report_all(self, error: RemitError) -> None:
         if str(error) != self._trouble:
@@ -290,18 +353,9 @@ class Gateway:
                 self.report(problem)
 
 
-def _passes_on(frame: Frame, call: Call) -> bool:
-    """Say whether a call would go to the upstream, or is unknown only because that is down."""
-    judged = frame.projection.judge(call, frame.space.dial)
-    if judged.tool is not None and judged.tool.native:
-        return False
-    unknown = judged.decision.cause is Cause.UNKNOWN_TOOL
-    return unknown or judged.decision.verdict is not Verdict.DENY
-
-
-def _sentence(error: RemitError) -> str:
-    first = error.problems[0]
-    return f"{first.message}; {first.hint}" if first.hint else first.message
+def _one_page(ctx: Context) -> None:
+    if (ctx.params or {}).get("cursor") is not None:
+        raise MCPError(types.INVALID_PARAMS, "the list has one page, so it knows no cursor")
 
 
 async def _answered_before(ctx: Context, params: object) -> NoReturn:

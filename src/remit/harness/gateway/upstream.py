@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import anyio.lowlevel
 import mcp_types as types
 from attrs import define, field
-from mcp.client.session import ClientSession, IncomingMessage
-from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from pydantic import ValidationError
 
+from remit.harness.gateway.following import Following
 from remit.harness.gateway.link import Gone, Link, negotiate
+from remit.harness.gateway.peer import Reply
 from remit.harness.gateway.process import Running, running
-from remit.harness.gateway.relay import modern
 from remit.harness.sandbox.box import Box
 from remit.policy.escape import escape, quoted
 from remit.policy.problems import Problem, RemitError, Severity
 
-__all__ = ["Upstream"]
+__all__ = ["Hears", "Upstream"]
 
 #: Seconds for a server to start, negotiate and list; some install themselves first.
 START = 30.0
@@ -36,23 +36,38 @@ RENEWAL = 20.0
 _BACKOFF, _LONGEST = 1.0, 30.0
 
 
+class Hears(Protocol):
+    """Who hears what a server says besides its answers."""
+
+    async def tools(self, listed: tuple[Any, ...], able: types.ServerCapabilities) -> None:
+        """Hear what it lists and can do: at each start, and whenever it says that tools changed."""
+
+    async def told(self, message: types.ServerNotification) -> None:
+        """Hear that other things changed, and what it logs."""
+
+    async def asked(self, request: types.InputRequest) -> Reply:
+        """Answer what it asks of a client."""
+
+
 @define(eq=False)
 class Upstream:
     """A server by the operator's name for it, over as many lives as it takes.
 
-    ``on_tools`` hears what it lists: at each start, and whenever it says that this changed.
-    ``report`` hears problems, for people.
+    ``report`` hears problems, for people. ``offered`` are the capabilities of the client, which a
+    server with a handshake is told at its start.
     """
 
     name: str
     command: tuple[str, ...]
     environment: Callable[[], Mapping[str, str]]
-    on_tools: Callable[[tuple[Any, ...]], Awaitable[None]]
     report: Callable[[Problem], None]
     client: types.Implementation
     start_seconds: float = START
     #: Makes the box that a life is lived in; None runs it as it is.
     box: Callable[[Mapping[str, str]], Awaitable[Box]] | None = None
+    hears: Hears = field(init=False)
+    offered: Mapping[str, Any] = field(factory=dict, init=False)
+    following: Following = field(factory=Following, init=False)
     _life: anyio.CancelScope | None = field(default=None, init=False)
     _server: Running | None = field(default=None, init=False)
     _patience: float = field(default=PATIENCE, init=False)
@@ -66,13 +81,16 @@ class Upstream:
     _settled: anyio.Event = field(factory=anyio.Event, init=False)
     _changed: anyio.Event = field(factory=anyio.Event, init=False)
     _garbage: bool = field(default=False, init=False)
+    #: Begin with the handshake: the server is known to want it, or died of the newer question.
+    _handshake: bool = field(default=False, init=False)
 
     async def run(self) -> None:
         """Keep it, until cancelled. It dies as often as it likes; each restart is asked for."""
         while True:
             with anyio.CancelScope() as self._life:
                 await self._live()
-            await self._wanted.wait()
+            if self._settled.is_set():  # else it is tried again, in the other way
+                await self._wanted.wait()
 
     def renew(self, why: str) -> None:
         """End the server at once and start it again; calls wait for it and are not told.
@@ -119,7 +137,7 @@ class Upstream:
                 return link
         wait = self._not_before - time.monotonic()
         if wait > 0 and self._settled.is_set():
-            self.told()
+            self.known_dead()
             raise Gone(f"{self._why}; a call in {wait:.0f} s or later starts it again")
         self._restart()
         if self._told:
@@ -130,10 +148,10 @@ class Upstream:
                     await self._settled.wait()
             if (link := self.link) is not None:
                 return link
-        self.told()
+        self.known_dead()
         raise Gone(f"{self._why}; it is being started again, so call once more in a moment")
 
-    def told(self) -> None:
+    def known_dead(self) -> None:
         """Note that the conversation knows of the death."""
         self._told = True
 
@@ -155,7 +173,7 @@ class Upstream:
         self.report(Problem("server-down", message, severity=severity))
 
     async def _live(self) -> None:
-        """Live one life."""
+        """Live one life; one that ends with nothing settled is to be followed by another."""
         self._garbage = False
         try:
             environment = self.environment()
@@ -163,11 +181,10 @@ class Upstream:
             async with running(self.command, environment, self._hear_garbage, made) as server:
                 self._server = server
                 dispatcher = JSONRPCDispatcher[TransportContext](server.incoming, server.outgoing)
-                session = ClientSession(
-                    dispatcher=dispatcher, client_info=self.client, message_handler=self._hear
-                )
-                async with session:
-                    self._down(await self._serve(Link(dispatcher, session, server, self.client)))
+                async with self._session(dispatcher) as session:
+                    link = Link(dispatcher, session, server, self.client)
+                    if (why := await self._serve(link)) is not None:
+                        self._down(why)
         except OSError as error:
             self._down(f"could not be started: {error.strerror or error}")
         except RemitError as error:
@@ -179,19 +196,52 @@ class Upstream:
         finally:
             self._server = None
 
-    async def _serve(self, link: Link) -> str:
-        """Use a server while it lives; return what ended that."""
+    def _session(self, dispatcher: JSONRPCDispatcher[TransportContext]) -> ClientSession:
+        """Return the SDK's side of it; it claims what has a callback."""
+
+        async def fill(
+            context: ClientRequestContext, params: types.ElicitRequestParams
+        ) -> types.ElicitResult | types.ErrorData:
+            answer = await self.hears.asked(types.ElicitRequest(params=params))
+            assert isinstance(answer, types.ElicitResult | types.ErrorData), "what was asked for"
+            return answer
+
+        async def sample(
+            context: ClientRequestContext, params: types.CreateMessageRequestParams
+        ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
+            answer = await self.hears.asked(types.CreateMessageRequest(params=params))
+            assert not isinstance(answer, types.ElicitResult | types.ListRootsResult)
+            return answer
+
+        sampling = self.offered.get("sampling")
+        return ClientSession(
+            dispatcher=dispatcher,
+            client_info=self.client,
+            message_handler=self._hear,
+            elicitation_callback=fill if "elicitation" in self.offered else None,
+            sampling_callback=sample if sampling is not None else None,
+            sampling_capabilities=(
+                types.SamplingCapability.model_validate(sampling) if sampling else None
+            ),
+        )
+
+    async def _serve(self, link: Link) -> str | None:
+        """Use a server while it lives; return what ended that, None if it is to be tried again."""
         why = None
         with anyio.move_on_after(self.start_seconds) as start:
             why = await self._greet(link)
         if start.cancelled_caught:
             return f"did not answer `initialize` and `tools/list` within {self.start_seconds:g} s"
         if why is not None:
+            if link.server.ended.is_set() and not self._handshake:
+                # Some end where they are asked what they do not know.
+                self._handshake = True
+                return None
             return why
+        self._handshake = not link.modern
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._relist, link)
-            if modern(link.session.protocol_version or ""):
-                tasks.start_soon(self._subscribe, link)
+            tasks.start_soon(self.following.run, link, self._hear)
             await link.server.ended.wait()
             tasks.cancel_scope.cancel()
         return link.server.how
@@ -199,8 +249,8 @@ class Upstream:
     async def _greet(self, link: Link) -> str | None:
         """Negotiate and list; return why that failed, None if it did not."""
         try:
-            await negotiate(link.session)
-            await self.on_tools(await link.tools())
+            await negotiate(link.session, handshake=self._handshake)
+            await self._list(link)
             # What they are may have shown that this life is to end.
             await anyio.lowlevel.checkpoint()
         except Gone as gone:
@@ -216,39 +266,31 @@ class Upstream:
         self._settled.set()
         return None
 
+    async def _list(self, link: Link) -> None:
+        """List the tools; a server of resources or prompts alone need have none."""
+        able = link.able
+        other = able.resources or able.prompts or able.completions
+        listed = await link.pages("tools/list", "tools") if able.tools or not other else ()
+        await self.hears.tools(listed, able)
+
     async def _relist(self, link: Link) -> None:
         while True:
             await self._changed.wait()
             self._changed = anyio.Event()
             try:
                 with anyio.fail_after(self.start_seconds):
-                    await self.on_tools(await link.tools())
+                    await self._list(link)
             except (Gone, MCPError, TimeoutError) as error:
                 message = (
                     f"the server `{self.name}` did not list its tools again: {escape(str(error))}"
                 )
                 self.report(Problem("server-list", message))
 
-    async def _subscribe(self, link: Link) -> None:
-        """Hear of changed tools as a modern server tells it, where it does."""
-        capabilities = link.session.server_capabilities
-        if not (capabilities and capabilities.tools and capabilities.tools.list_changed):
-            return
-        while True:
-            try:
-                async with listen(link.session, tools_list_changed=True) as events:
-                    self._changed.set()  # what changed before this was heard by nobody
-                    async for _ in events:
-                        self._changed.set()
-            except MCPError:
-                return
-            except SubscriptionLost:
-                pass
-            await anyio.sleep(_BACKOFF)
-
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._changed.set()
+        elif not isinstance(message, Exception):
+            await self.hears.told(message)
 
     def _hear_garbage(self, line: bytes) -> None:
         if self._garbage:

@@ -13,11 +13,24 @@ from attrs import frozen
 
 from remit.policy.digest import canonical
 
-__all__ = ["COLUMNS", "KINDS", "OPERATOR", "SYSTEM", "Event", "event_hash", "is_operator", "stamp"]
+__all__ = [
+    "COLUMNS",
+    "KINDS",
+    "OPERATOR",
+    "SYSTEM",
+    "TOOL_CHANGED",
+    "Event",
+    "event_hash",
+    "is_operator",
+    "stamp",
+]
 
 #: Who acts: an operator (also ``operator:NAME``), remit itself, ``agent:CONVERSATION``.
 OPERATOR = "operator"
 SYSTEM = "system"
+
+#: A server says something else of a tool than what was reviewed.
+TOOL_CHANGED = "tool.changed"
 
 #: Every kind of record and what it tells. Bodies hold whole values, never differences.
 KINDS: Mapping[str, str] = MappingProxyType(
@@ -46,6 +59,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "plan.submitted": "a plan was submitted: goal, nodes, revision, digest",
         "plan.superseded": "a later revision took a plan's place: by_plan",
         "plan.filed": "a plan lies in the worktree: path",
+        TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
+        "was, hash, description, schema, catalog",
     }
 )
 
