@@ -23,7 +23,7 @@ EVENT = "seq at kind space conversation actor body prev hash"
 #: Command line, where the object is in the document, its keys in order.
 WITHOUT_DATABASE: list[tuple[tuple[str, ...], tuple[str | int, ...], str]] = [
     (("modes",), (0,), "name label kind selectable source problems"),
-    (("show", "plan"), (), "name label ceiling brief pins chain aliases where"),
+    (("show", "plan"), (), "name label ceiling brief pins chain aliases sides where"),
     (("show", "plan"), ("ceiling",), "tier posture refuse unknown allow deny limit"),
     (
         ("show", "plan"),

@@ -105,15 +105,12 @@ class _Judge:
             return {**answer, "line": number}
 
     def _judged(self, said: dict[str, Any]) -> dict[str, Any]:
-        from remit.harness.facts import gather, start
-        from remit.harness.touched import seen
-
-        worktree, cwd = said.get("worktree"), said.get("cwd")
-        call, host = Call(said["tool"], said.get("args", {})), self._place.host(worktree)
+        call, host = (
+            Call(said["tool"], said.get("args", {})),
+            self._place.host(said.get("worktree")),
+        )
         tool = self._projection.compiled.catalog.get(call.tool)
-        bases = [p for p in (worktree, cwd) if p]
-        found = seen(call, tool, host, self._place.engine.admitted, bases)
-        facts = gather(call, tool, start(worktree, cwd or worktree, host))
+        facts, found = self._place.look(call, tool, host, said.get("cwd"))
         judged = self._projection.judge(call, self._dial, facts, found)
         text = self._projection.text(judged)
         return _answer(said, judged.decision, judged.found, text.reason, text.hint)

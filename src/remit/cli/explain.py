@@ -18,7 +18,7 @@ from remit.policy.explain import explain as trace
 from remit.policy.problems import InputError, Problem, near
 from remit.policy.profile import Profile
 from remit.policy.projection import Projection
-from remit.policy.tools import Call, Facts, Tool
+from remit.policy.tools import Call, Tool
 from remit.policy.vocabulary import Dial, Layer, in_order
 
 if TYPE_CHECKING:
@@ -102,13 +102,8 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _traced(place: Place, projection: Projection, call: Call, dial: Dial) -> Explanation:
-    from remit.harness.touched import seen
-
-    host = projection.host
     tool = projection.compiled.catalog.get(call.tool)
-    bases = [host.worktree] if host.worktree else []
-    facts = Facts(worktree=host.worktree, cwd=host.worktree, protected=host.protected)
-    found = seen(call, tool, host, place.engine.admitted, bases)
+    facts, found = place.look(call, tool, projection.host)
     judged = projection.judge(call, dial, facts, found)
     return trace(projection, judged, dial, facts, found)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.harness.workspace import Workspace
     from remit.policy.profile import Profile
     from remit.policy.projection import Projection
-    from remit.policy.tools import Catalog
+    from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 
 #: What the engine calls the side that is a space's overlay.
 OVERLAY = "overlay"
@@ -139,6 +139,17 @@ class Place:
             protected=protected(found, worktree),
             secret=(str(found.token_file),),
         )
+
+    def look(
+        self, call: Call, tool: Tool | None, host: Host, cwd: str | None = None
+    ) -> tuple[Facts, CallEffects | None]:
+        """Return what there is to know of the machine for one call, and what is seen of it."""
+        from remit.harness.facts import gather, start
+        from remit.harness.touched import seen
+
+        bases = [p for p in (host.worktree, cwd) if p]
+        facts = gather(call, tool, start(host.worktree, cwd or host.worktree, host))
+        return facts, seen(call, tool, host, self.engine.admitted, bases)
 
     def project(
         self,
