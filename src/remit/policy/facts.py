@@ -108,14 +108,20 @@ def find_facts(
         return
     shape, found = compiled.catalog.shape(tool), judgement.found
     layer = Layer.GUARD if decision.layer is Layer.GUARD else Layer.FILTER
+    looks = shape.classify is not None
+    if looks and decision.layer is Layer.FILTER:
+        # Nobody looked at the call; what hides the tool is the least that any call of it does.
+        found = CallEffects(frozenset[str]().union(*shape.least))
     for side in compiled.profile.sides:
         for name, what in _denials(side.ceiling, compiled.catalog, tool, shape, found):
             where = side.where.get(name) or side.where.get(name.partition(".")[0]) or _NOWHERE
             yield Fact(layer, Verdict.DENY, what, side.name, where, name)
-    if decision.layer is Layer.FILTER:
-        found = as_called(shape, None)
-    else:
+    if decision.layer is not Layer.FILTER:
         yield from _guard(projection, judgement, tool, looked)
+    elif looks:
+        return
+    else:
+        found = as_called(shape, None)
     yield from _gate(compiled, tool, shape, found, dial, decision.cause is Cause.NOBODY)
 
 
