@@ -6,6 +6,7 @@ of this machine failed. A traceback is shown to whoever asks for one, and never 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -21,6 +22,8 @@ __all__ = ["FINE", "INPUT", "MACHINE", "NO", "MachineError", "run"]
 FINE, NO, INPUT, MACHINE = 0, 1, 2, 3
 #: What shells say of a command that a signal ended: 128 and its number.
 _INTERRUPTED, _PIPE = 130, 141
+#: What a full disk or a closed standard output says.
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG})
 
 
 class MachineError(RemitError):
@@ -31,6 +34,8 @@ class MachineError(RemitError):
 
 def run(command: click.Command, args: Sequence[str]) -> int:
     """Run a command line and return its exit code; whatever it raises is told, never thrown."""
+    if sys.stdout is None:  # it was closed before we began
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         result = command.main(list(args), prog_name="remit", standalone_mode=False)
         sys.stdout.flush()
@@ -53,6 +58,14 @@ def run(command: click.Command, args: Sequence[str]) -> int:
         # Whoever read had enough; the interpreter would complain once more when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE
+    except OSError as error:
+        if error.errno in _UNWRITABLE:
+            why = (error.strerror or str(error)).lower()
+            problem = Problem("output-failed", f"what was asked for cannot be printed: {why}")
+            # Nothing more goes there, not even when the interpreter flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return _told(problem, MACHINE)
+        return _fault(error, args)
     except Exception as error:
         return _fault(error, args)
     return result if isinstance(result, int) else FINE

@@ -7,6 +7,7 @@ so equal inputs share one value.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -108,7 +109,7 @@ class Engine:
         shipped = self._shipped.get(str(name))
         if shipped is not None and shipped.file.name != f"{NATIVE}.toml":
             return self._parsed(_text(shipped), source, shipped.plugin)
-        if Path(name).suffix in (".toml", ".json") or Path(name).exists():
+        if Path(name).suffix in (".toml", ".json") or os.path.exists(name):
             return self._parsed(read_source(name), source, None)
         raise InputError(
             Problem(

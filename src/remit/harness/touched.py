@@ -7,6 +7,7 @@ and as it resolves. A text that is no path resolves to a place that nobody prote
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -42,9 +43,10 @@ def touched(
     """Return the protected paths that ``args`` names, and whether all of it could be looked at.
 
     ``bases`` are the absolute folders that a relative path may be meant from; ``protected`` holds
-    absolute paths, which protect all below them.
+    absolute paths, which protect all below them, and files under whatever other name they have.
     """
     guarded = {p: {os.path.normpath(p), os.path.realpath(p)} for p in protected}
+    files: dict[tuple[int, int] | None, str] = {f: p for p in guarded if (f := _file(p))}
     bases = tuple(bases)
     hit: dict[str, None] = {}
     for count, text in enumerate(_texts(args)):
@@ -54,7 +56,18 @@ def touched(
             for path, spellings in guarded.items():
                 if any(place == s or place.startswith(s.rstrip("/") + "/") for s in spellings):
                     hit[path] = None
+            if files and (same := _file(place)) in files:
+                hit[files[same]] = None
     return tuple(hit), True
+
+
+def _file(path: str) -> tuple[int, int] | None:
+    """Return what tells a plain file from any other, whatever it is called; None for no file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -71,13 +84,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _places(text: str, bases: tuple[str, ...]) -> set[str]:
-    if not text or len(text) > _LENGTH or "\0" in text:
-        return set()
-    spelt = [text]
-    if text.startswith("file:"):
-        spelt.append(unquote(urlsplit(text).path))
+    """Return where a text may lead: as it is, trimmed, unquoted, normalised, as a URL."""
+    spelt = {text, text.strip(), text.strip().strip("\"'`").strip()}
+    spelt |= {unquote(urlsplit(t).path) for t in spelt if t[:5].lower() == "file:"}
     places: set[str] = set()
     for path in spelt:
+        # What is still too long when its empty steps are gone can be no path anywhere.
+        path = os.path.normpath(path) if path else ""
+        if not path or len(path) > _LENGTH or "\0" in path:
+            continue
         path = os.path.expanduser(path)
         for base in bases or ("/",):
             whole = os.path.join(base, path)

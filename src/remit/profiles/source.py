@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from attrs import frozen
@@ -34,7 +35,10 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     name = os.fspath(path)
     limit = JSON_BYTES if Path(path).suffix == ".json" else TOML_BYTES
     try:
-        with open(path, "rb") as file:
+        # Without waiting: a pipe that nobody writes to would hold a command for good.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                raise _wrong("file-unreadable", f"`{name}` is a pipe, not a file", name)
             raw = file.read(limit + 1)
     except FileNotFoundError:
         raise _wrong("file-missing", f"there is no file `{name}`", name) from None

@@ -34,7 +34,8 @@ def upstream_environment(
     env = {k: v for k, v in environ.items() if not k.startswith(_OURS)}
     env["GIT_OPTIONAL_LOCKS"] = "0"
     env.pop("GIT_EXTERNAL_DIFF", None)
-    entries = {"core.fsmonitor": "false"}
+    # A clone can carry a bare repository, with a configuration of its own, as ordinary files.
+    entries = {"core.fsmonitor": "false", "safe.bareRepository": "explicit"}
     for folder in dict.fromkeys(str(f) for f in folders):
         for key in _diff_keys(env, folder):
             entries[key] = _INSTEAD[key.rpartition(".")[2]]
