@@ -41,7 +41,8 @@ def check(place: Place, paths: tuple[str, ...], catalogs: tuple[str, ...], as_js
     if not as_json:
         counts = ((errors, "error"), (len(problems) - errors, "warning"))
         listed = ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
-        held = bool(catalogs) or bool(place.engine.operators.tools)
+        # Of a whole workspace that names no catalogue, half of what can be wrong is not looked for.
+        held = paths or catalogs or place.workspace.catalogs
         said = listed or ("no problems" if held else "no problems (held against no catalogue)")
         (note if problems else say)(said)
     return NO if errors else FINE

@@ -292,6 +292,7 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "sandbox-command": "there is no such command, or the sandbox does not show it",
         },
         "The command line and the demo": {
+            "output-failed": "standard output cannot be written",
             "usage": "the command was not written as it takes",
             "no-catalog": "a command that needs tools was told of none",
             "kind-later": "a kind of file that a later release reads",
