@@ -142,6 +142,8 @@ class Caller:
 
     client: Client
     news: list[float] = field(factory=list)
+    #: All that it was told besides answers.
+    told: list[Any] = field(factory=list)
 
     async def names(self) -> list[str]:
         """List; return the names."""
@@ -156,6 +158,11 @@ class Caller:
         request = _Raw(method="tools/call", params=params)
         result = await self.client.session.send_request(request, _AsItCame)
         return result.model_dump()
+
+    async def hears(self, kind: type, seconds: float = 5.0) -> Any:
+        """Wait for a notification of a kind; return the last one."""
+        await until(lambda: any(isinstance(one, kind) for one in self.told), seconds)
+        return [one for one in self.told if isinstance(one, kind)][-1]
 
     async def heard(self, after: float, seconds: float = 5.0) -> float:
         """Wait for news that came after a moment; return how long it took."""
@@ -173,27 +180,32 @@ class _Raw(types.Request[dict[str, Any], str]):
 
 
 @asynccontextmanager
-async def calling(gateway: Gateway, mode: str) -> AsyncIterator[Caller]:
+async def calling(gateway: Gateway, mode: str, **client: Any) -> AsyncIterator[Caller]:
     """Connect a client of an era (`auto` is modern) to a gateway; it listens for changes."""
-    async with client_of(beside(gateway), mode) as caller:
+    async with client_of(beside(gateway), mode, **client) as caller:
         yield caller
 
 
 @asynccontextmanager
-async def client_of(transport: Any, mode: str) -> AsyncIterator[Caller]:
-    """Connect a client of an era to a transport."""
+async def client_of(transport: Any, mode: str, **more: Any) -> AsyncIterator[Caller]:
+    """Connect a client of an era to a transport; ``more`` is what else it can do."""
     news: list[float] = []
+    told: list[Any] = []
 
     async def hear(message: Any) -> None:
+        told.append(message)
         if isinstance(message, types.ToolListChangedNotification):
             news.append(time.monotonic())
 
-    async with Client(transport, mode=mode, message_handler=hear, cache=None) as client:
+    async with Client(transport, mode=mode, message_handler=hear, cache=None, **more) as client:
+        caller = Caller(client, news, told)
         if mode == "legacy":
-            yield Caller(client, news)
+            yield caller
             return
-        async with client.listen(tools_list_changed=True):
-            yield Caller(client, news)
+        async with client.listen(
+            tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+        ):
+            yield caller
 
 
 async def until(true: Callable[[], bool], seconds: float = 5.0) -> None:

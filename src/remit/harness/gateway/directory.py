@@ -16,7 +16,7 @@ from remit.policy.problems import Problem, Severity
 
 __all__ = ["Directory", "Entry"]
 
-#: A server, what it lists, and the name by which the client knows it.
+#: A server, an entry as it lists it, and the name by which the client knows that.
 Entry = tuple[Served, Mapping[str, Any], str]
 
 
@@ -76,7 +76,7 @@ class Directory:
                 continue
             shown = f"{one.name}__{name}"
             if shown not in owners:
-                yield one, {**entry, "name": shown}, shown
+                yield one, entry, shown
 
     def _by_address(
         self, found: list[tuple[Served, Mapping[str, Any]]], kind: Kind

@@ -59,7 +59,11 @@ class Lists:
         frame = await self.judge.frame()
         calls = [call_of(one.name, kind, str(entry[own])) for one, entry, _ in found]
         let = await self.judge.admitted(frame, calls)
-        entries: Iterable[Any] = (e for (_, e, _), ok in zip(found, let, strict=True) if ok)
+        entries: Iterable[Any] = (
+            entry if entry[own] == shown else {**entry, own: shown}
+            for (_, entry, shown), ok in zip(found, let, strict=True)
+            if ok
+        )
         return [entry for entry in entries if fits(method, key, entry, version)]
 
 
