@@ -241,6 +241,7 @@ class TestUnavailable:
         """
         found = {(p.code, p.path) for p in load(a=text).problems}
         assert found == {
+            ("unknown-effect", "ceiling.refuse[0]"),
             ("wrong-type", "ceiling.refuse[1]"),
             ("unknown-key", "ceiling.tear"),
             ("wrong-type", "brief.required"),

@@ -22,7 +22,7 @@ from remit.policy.problems import InputError, Problem
 from remit.profiles.document import Findings, parse_toml
 from remit.profiles.names import SOURCE_NAME
 from remit.profiles.source import read_source
-from remit.profiles.structure import structure
+from remit.profiles.structure import salvage
 
 __all__ = ["ConfigFile", "Made", "Workspace", "init", "locate", "protected"]
 
@@ -187,8 +187,11 @@ def _read(path: Path) -> ConfigFile:
             )
         ) from error
     document = parse_toml(read_source(path))
-    said = structure(document, ConfigFile)
+    said, document, problems = salvage(document, ConfigFile)
+    if said is None:
+        raise InputError(problems)
     found = Findings(document)
+    found.problems += problems
     for name in said.servers:
         if not SOURCE_NAME.fullmatch(name) or name in ("group", "tier", "remit"):
             found.report(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import PurePath
 
@@ -25,7 +25,7 @@ from remit.profiles.positions import KeyPath
 from remit.profiles.shapes import CatalogFile, ToolFile
 from remit.profiles.shipped import NATIVE_FILE, shipped_catalog, shipped_catalogs
 from remit.profiles.source import Source, read_source
-from remit.profiles.structure import quoted, structure
+from remit.profiles.structure import quoted, salvage
 from remit.profiles.terms import Terms
 from remit.profiles.tools_list import parse_tools_list
 
@@ -125,17 +125,21 @@ def _parse(
     text: Source, source: str | None, terms: Terms
 ) -> tuple[list[Tool], tuple[Problem, ...]]:
     document = parse_toml(text)
-    file = structure(document, CatalogFile)
+    file, document, misshapen = salvage(document, CatalogFile)
+    if file is None:
+        raise InputError(misshapen)
     found = Findings(document)
+    found.problems += misshapen
     stem = PurePath(text.file).stem
     where = ("source",) if file.source is not None else ()
     named = next(s for s in (source, file.source, stem) if s is not None)
     check_source(named, where, found)
-    if not file.tools:
+    if not file.tools and not document.lacks("tools"):
         message = "the file declares no tool"
         found.report("no-tools", message, (), "write `[tools.NAME]` for each", Severity.WARNING)
     tools = [_tool(named, name, tool, terms, found) for name, tool in file.tools.items()]
-    return tools, tuple(found.problems)
+    # What lost something may look laxer than it was meant, so none of it is handed out.
+    return [] if misshapen else tools, tuple(found.problems)
 
 
 def check_source(name: str, path: KeyPath, found: Findings) -> None:
@@ -162,7 +166,8 @@ def _tool(source: str, name: str, file: ToolFile, terms: Terms, found: Findings)
         found.report("bad-classifier", "`` names no classifier", (*at, "classify"), "name one")
     least = _least(file, at, effects, terms, found)
     for key in ("verb", "exit"):
-        if getattr(file, key) and (file.effects is None or file.classify is not None):
+        open_ended = file.effects is None or file.classify is not None
+        if getattr(file, key) and open_ended and not found.document.lacks(*at, "effects"):
             message = "a verb is always allowed, so all that it does must be declared"
             hint = "give it `effects` and no classifier"
             found.report("open-verb", message, (*at, key), hint, key=True)
@@ -188,6 +193,20 @@ def _tool(source: str, name: str, file: ToolFile, terms: Terms, found: Findings)
     )
 
 
+def _unclassified(file: ToolFile, at: KeyPath, found: Findings) -> bool:
+    return file.classify is None and not found.document.lacks(*at, "classify")
+
+
+def _beyond(
+    names: Iterable[str], at: KeyPath, effects: frozenset[str], terms: Terms, found: Findings
+) -> Iterator[tuple[int, str]]:
+    """Yield the known effects that are not among a tool's own, by place."""
+    if not found.document.lacks(*at, "effects"):
+        for i, name in enumerate(names):
+            if name in terms.known and name not in effects:
+                yield i, name
+
+
 def _arguments(file: ToolFile, at: KeyPath, found: Findings) -> Mapping[str, str]:
     for name, role in file.arguments.items():
         if role not in ARGUMENT_ROLES:
@@ -195,7 +214,7 @@ def _arguments(file: ToolFile, at: KeyPath, found: Findings) -> Mapping[str, str
             hint = near(role, ARGUMENT_ROLES) or f"there are {', '.join(sorted(ARGUMENT_ROLES))}"
             found.report("bad-argument-role", message, (*at, "arguments", name), hint)
     for key in ("arguments", "actions"):
-        if getattr(file, key) and file.classify is None:
+        if getattr(file, key) and _unclassified(file, at, found):
             message = f"`{key}` tells a classifier what to look at, and there is none"
             found.report("unclassified", message, (*at, key), "name one under `classify`", key=True)
     return file.arguments
@@ -255,7 +274,7 @@ def _least(
 ) -> frozenset[frozenset[str]]:
     if file.least is None:
         return frozenset()
-    if file.classify is None:
+    if _unclassified(file, at, found):
         message = "`least` says what a classifier may find, and there is none"
         hint = "name one under `classify`, or leave it out: every call has all the `effects`"
         found.report("least-unclassified", message, (*at, "least"), hint, key=True)
@@ -263,9 +282,8 @@ def _least(
     for i, names in enumerate(file.least):
         one = _effects(names, (*at, "least", i), terms, found)
         least.add(one)
-        for j, name in enumerate(names):
-            if name in terms.known and name not in effects:
-                message = f"`{name}` is not among the tool's `effects`"
-                hint = "`effects` is the most that a call can do, `least` the least"
-                found.report("least-outside", message, (*at, "least", i, j), hint)
+        for j, name in _beyond(names, at, effects, terms, found):
+            message = f"`{name}` is not among the tool's `effects`"
+            hint = "`effects` is the most that a call can do, `least` the least"
+            found.report("least-outside", message, (*at, "least", i, j), hint)
     return frozenset(least)

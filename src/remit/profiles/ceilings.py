@@ -12,7 +12,7 @@ from remit.profiles.document import Document, Findings, Places, parse_toml
 from remit.profiles.positions import KeyPath
 from remit.profiles.shapes import CeilingFile, OverlayFile
 from remit.profiles.source import Source
-from remit.profiles.structure import quoted, structure
+from remit.profiles.structure import quoted, salvage
 from remit.profiles.terms import Fault, Terms, pattern_fault, selector_fault
 
 __all__ = ["CeilingPlaces", "parse_overlay", "read_ceiling"]
@@ -68,7 +68,7 @@ def _limits(
             excluding += pattern.startswith("!")
             if (fault := pattern_fault(pattern)) is not None:
                 _report(fault, (*at, i), found)
-        if excluding == len(patterns):
+        if excluding == len(patterns) and not found.document.lacks(*at):
             message = f"no target of `{quoted(entry)}` could match"
             hint = "name what it may act on, or put it under `refuse`"
             found.report("bad-pattern", message, at, hint)
@@ -119,8 +119,11 @@ def parse_overlay(source: Source, terms: Terms | None = None, name: str = "overl
     """Return the side that a file with one ``[ceiling]`` states; raises `InputError`."""
     terms = terms or Terms()
     document = parse_toml(source)
-    file = structure(document, OverlayFile)
+    file, document, problems = salvage(document, OverlayFile)
+    if file is None:
+        raise InputError(problems)
     found = Findings(document)
+    found.problems += problems
     ceiling = read_ceiling(file.ceiling, terms, found)
     if found.problems:
         raise InputError(found.problems)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from remit.policy.ceiling import TOP, Ceiling
 from remit.policy.placeholders import PLACEHOLDERS, unknown_placeholders
@@ -21,7 +20,7 @@ from remit.profiles.names import DEFAULT_CHILDREN, MODE_NAME, RESERVED, TOOL_NAM
 from remit.profiles.positions import KeyPath
 from remit.profiles.shapes import BriefFile, ExampleFile, ProfileFile
 from remit.profiles.source import Source
-from remit.profiles.structure import Misshapen, described, quoted, structure
+from remit.profiles.structure import Misshapen, described, quoted, salvage, structure
 from remit.profiles.terms import Terms
 
 __all__ = ["Declaration", "declare"]
@@ -85,28 +84,30 @@ def _parse(source: Source) -> Document | tuple[Problem, ...]:
 
 def _shape(
     document: Document | tuple[Problem, ...],
-) -> tuple[ProfileFile | None, tuple[Problem, ...]]:
-    """Return the file, as far as it can be checked, and what is wrong with its shape."""
+) -> tuple[ProfileFile | None, frozenset[KeyPath], tuple[Problem, ...]]:
+    """Return the file, as far as it can be checked, what it lost, and what is wrong in shape."""
     if not isinstance(document, Document):
-        return None, document
+        return None, frozenset(), document
     try:
-        return structure(document, ProfileFile), ()
-    except Misshapen as error:
-        return _rest(document, error.paths), error.problems
+        return structure(document, ProfileFile), frozenset(), ()
+    except Misshapen:
+        stem = PurePath(document.source.file).stem
+        file, left, problems = salvage(document, ProfileFile, {"name": stem})
+        return file, left.lost, problems
 
 
 def _check(
     source: Source,
     document: Document | tuple[Problem, ...],
-    shape: tuple[ProfileFile | None, tuple[Problem, ...]],
+    shape: tuple[ProfileFile | None, frozenset[KeyPath], tuple[Problem, ...]],
     terms: Terms,
 ) -> Declaration:
-    file, problems = shape
+    file, lost, problems = shape
     if file is None or not isinstance(document, Document):
         return Declaration(source, PurePath(source.file).stem, problems=problems)
     named = not problems or isinstance(document.data.get("name"), str)
     # Places need the text alone; what was parsed would be half of what a library holds.
-    document = Document(source, _NOTHING)
+    document = Document(source, _NOTHING, lost=lost)
     found = Findings(document)
     found.problems += problems
     _check_name(file.name, source.built_in, found)
@@ -126,28 +127,6 @@ def _check(
         tuple(found.problems),
         named,
     )
-
-
-def _rest(document: Document, wrong: Iterable[KeyPath]) -> ProfileFile | None:
-    """Return what is left of a file when the keys that hold something wrong are taken out.
-
-    Nobody uses it: it is there so that the problems of the rest are told at the same time.
-    """
-    name = PurePath(document.source.file).stem
-    data: dict[str, Any] = {"name": name, **document.data}
-    for path in wrong:
-        keys = [str(part) for part in takewhile(lambda part: isinstance(part, str), path)]
-        table = data
-        for key in keys[:-1]:
-            table[key] = table = dict(table.get(key, {}))
-        if keys == ["name"]:
-            table["name"] = name
-        else:
-            table.pop(keys[-1], None)
-    try:
-        return structure(evolve(document, data=data), ProfileFile)
-    except Misshapen:
-        return None
 
 
 def _check_name(name: str, built_in: bool, found: Findings) -> None:
@@ -170,7 +149,7 @@ def _brief(file: BriefFile, terms: Terms, found: Findings) -> Brief:
     leave = terms.verb(file.exit, ("brief", "exit"), found, leaves=True) if file.exit else None
     if file.exit == "":
         found.report("unknown-verb", "`` names no tool", ("brief", "exit"), "leave the key out")
-    if file.required and not file.verbs:
+    if file.required and not file.verbs and not found.document.lacks("brief", "verbs"):
         message = "`required` asks for a result, and no verb delivers one"
         found.report("no-verb", message, ("brief", "required"), "name one in `verbs`", key=True)
     if file.noun is not None:
@@ -204,7 +183,8 @@ def _check_words(file: BriefFile, key: str, found: Findings) -> None:
         hint = f"there are {', '.join(f'`{{{{{p}}}}}`' for p in PLACEHOLDERS)}"
         found.report("unknown-placeholder", message, ("brief", key), hint, key=True)
     for name in ("verbs", "exit"):
-        if not getattr(file, name) and f"{{{{{name}}}}}" in text.replace(" ", ""):
+        there = getattr(file, name) or found.document.lacks("brief", name)
+        if not there and f"{{{{{name}}}}}" in text.replace(" ", ""):
             message = f"`{{{{{name}}}}}` stands for nothing: the brief has no `{name}`"
             hint = "leave it out, or say what it stands for"
             found.report("unknown-placeholder", message, ("brief", key), hint, key=True)

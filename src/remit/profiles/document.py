@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import count, islice
 from typing import Any
 
 from attrs import field, frozen
@@ -34,6 +35,8 @@ class Document:
     data: Mapping[str, Any] = field(repr=False)
     #: Is the text JSON, not TOML.
     json: bool = False
+    #: What was taken out of the values because its shape is wrong, as it stands in the text.
+    lost: frozenset[KeyPath] = frozenset()
 
     @cached_property
     def located(self) -> Located:
@@ -47,11 +50,28 @@ class Document:
 
         What is not there has the place of what is around it, at last the start of the file.
         """
-        spot = self.located.spot(path)
+        spot = self.located.spot(self.spelt(path))
         if spot is None:
             return Position(self.source.file, 1, 1)
         offset = spot.key if key else spot.value
         return Position(self.source.file, *self.located.line_column(offset))
+
+    def spelt(self, path: KeyPath) -> KeyPath:
+        """Return where the value at a path stands in the text: lists may have lost some."""
+        if not self.lost:
+            return path
+        there: KeyPath = ()
+        for part in path:
+            if isinstance(part, int):
+                gone = {p[-1] for p in self.lost if p[:-1] == there}
+                kept = (i for i in count() if i not in gone)
+                part = next(islice(kept, part, None))
+            there = (*there, part)
+        return there
+
+    def lacks(self, *path: str | int) -> bool:
+        """Say whether something at a path, in it or around it was taken out."""
+        return any(p[: len(path)] == path[: len(p)] for p in self.lost)
 
     def problem(
         self,
@@ -65,7 +85,7 @@ class Document:
     ) -> Problem:
         """Return a problem of the value at a path, or of its key."""
         where = self.at(path, key=key)
-        return Problem(code, message, hint, where, key_path(path), severity)
+        return Problem(code, message, hint, where, key_path(self.spelt(path)), severity)
 
 
 class Findings:

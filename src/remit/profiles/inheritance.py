@@ -58,7 +58,8 @@ def inherit(
     )
     if parent is not None:
         _check_widening(file.ceiling, parent, found)
-    if profile.ceiling.refuse and profile.ceiling.unknown is Unknown.ASK:
+    said = not document.lacks("ceiling", "unknown")
+    if said and profile.ceiling.refuse and profile.ceiling.unknown is Unknown.ASK:
         path: KeyPath = ("ceiling", "refuse") if file.ceiling.refuse else ("ceiling", "posture")
         message = "it refuses effects, yet a call that cannot be judged may be approved"
         hint = '`unknown = "refuse"` makes the refusal hold against programs that lie'

@@ -7,13 +7,14 @@ Types are exact, because what converters do to help would widen: the text ``"fal
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, TypeVar
 
 import attrs
+from attrs import evolve
 from cattrs import Converter
 from cattrs.errors import (
     ClassValidationError,
@@ -27,7 +28,7 @@ from remit.policy.problems import InputError, Problem, near
 from remit.profiles.document import Document
 from remit.profiles.positions import KeyPath
 
-__all__ = ["Misshapen", "described", "quoted", "structure"]
+__all__ = ["Misshapen", "described", "quoted", "salvage", "structure"]
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -54,6 +55,51 @@ def structure(document: Document, shape: type[T], path: KeyPath = ()) -> T:
         (document.problem(code, text, at, hint, key=key) for at, code, text, hint, key in found),
         (at for at, *_ in found),
     )
+
+
+def salvage(
+    document: Document, shape: type[T], fill: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[T | None, Document, tuple[Problem, ...]]:
+    """Return the values as a shape without what is wrong in them, and all that is wrong.
+
+    ``fill`` stands in for keys at the top that the shape needs. Nobody uses a file that lost
+    something: what is left of it is there so that the problems of the rest are told in the same
+    go. It is None where nothing can be made of the rest. The document knows what it lost.
+    """
+    problems: tuple[Problem, ...] = ()
+    left = document
+    while True:
+        try:
+            return structure(left, shape), left, problems
+        except Misshapen as error:
+            problems = problems or error.problems
+            lost = {_taken(document, left.spelt(path)) for path in error.paths}
+        if () in lost or lost <= left.lost:
+            return None, left, problems
+        lost |= left.lost
+        data = {**fill, **_without(document.data, (), lost)}
+        left = evolve(document, data=data, lost=frozenset(lost))
+
+
+def _taken(document: Document, path: KeyPath) -> KeyPath:
+    """Return what has to go for what is wrong at a path: where a key is missing, all around it."""
+    value: Any = document.data
+    for i, part in enumerate(path):
+        there = part in value if isinstance(value, dict) else isinstance(value, list)
+        if not there:
+            return path[:i] if i else path
+        value = value[part]
+    return path
+
+
+def _without(value: Any, path: KeyPath, lost: Container[KeyPath]) -> Any:
+    if isinstance(value, dict):
+        pairs = ((key, inner, (*path, key)) for key, inner in value.items())
+        return {key: _without(inner, at, lost) for key, inner, at in pairs if at not in lost}
+    if isinstance(value, list):
+        items = ((inner, (*path, i)) for i, inner in enumerate(value))
+        return [_without(inner, at, lost) for inner, at in items if at not in lost]
+    return value
 
 
 class Misshapen(InputError):
