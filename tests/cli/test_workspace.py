@@ -313,3 +313,26 @@ class TestDoctor:
 
         assert said.code == 1
         assert any("docs" in f["found"] for f in said.json if f["part"] == "spaces")
+
+    def test_each_part_by_itself(self, remit: Remit, workspace: Made, tmp_path: Path) -> None:
+        """Plugins, catalogues, servers and modes are looked at one by one, each with what to do."""
+        config = Path(workspace["config"])
+        (config / "remit.toml").write_text(
+            'plugins = ["nope"]\ncatalogs = ["mcp-git", "bad.toml"]\n'
+            '[servers]\ngit = "mcp-git"\nshop = "mcp-shop"\n'
+        )
+        (config / "bad.toml").write_text("[tools.x]\ntier = 3\n")
+        (config / "modes" / "a.toml").write_text('name = "a"\n[ceiling]\nrefuse = ["git.psuh"]\n')
+        (config / "modes" / "b.toml").write_text('name = "b"\n[ceiling]\ndeny = ["git_comit"]\n')
+        (config / "modes" / "c.toml").write_text('name = "c"\n')
+
+        said = remit("doctor", "--json")
+        bad = {(f["part"], f["found"].split(" ")[0]): f for f in said.json if f["state"] != "ok"}
+
+        assert said.code == 1
+        for part in ("plugins", "catalogues", "server shop", "user modes"):
+            assert any(p == part for p, _ in bad), part
+        assert "`nope`" in next(f["found"] for (p, _), f in bad.items() if p == "plugins")
+        assert sum(f["part"] == "user modes" and f["state"] == "failed" for f in said.json) == 2
+        assert all(f["todo"] for f in bad.values())
+        assert {f["part"] for f in said.json if f["state"] == "ok"} >= {"server git", "user modes"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import asdict, frozen
@@ -14,6 +14,9 @@ from remit.cli.failures import FINE, NO
 from remit.cli.options import Place, as_json, in_workspace
 from remit.cli.output import emit, table
 from remit.policy.problems import RemitError, Severity
+
+if TYPE_CHECKING:
+    from remit.harness.engine import Engine
 
 __all__ = ["doctor"]
 
@@ -144,23 +147,62 @@ def _token(place: Place) -> Iterator[Finding]:
 
 
 def _engine(place: Place) -> Iterator[Finding]:
+    """Look at plugins, catalogues, servers and modes one by one, so that one hides no other."""
+    from remit.harness.engine import Engine
+
+    workspace = place.workspace
     try:
-        engine = place.engine
+        engine = Engine.load(plugins=workspace.plugins)
     except RemitError as error:
-        # Plugins and catalogues: without them hosts do not start, which is stricter.
-        yield from _failures("plugins", error)
-        return
-    own = place.workspace.plugins
-    yield Finding("plugins", _OK, ", ".join(own) or "none enabled")
-    yield Finding("catalogues", _OK, ", ".join(place.workspace.catalogs) or "none configured")
-    broken = [p for p in engine.library.problems if p.severity is Severity.ERROR]
-    user = [e for e in engine.library.entries if e.source != "built-in"]
-    if broken:
-        for problem in broken:
-            where = f" ({problem.where})" if problem.where.file else ""
-            yield Finding("user modes", _FAILED, problem.message + where, problem.hint)
+        # Without them hosts do not start, which is stricter.
+        todo = f"or take it out of `plugins` in {workspace.file}"
+        yield from _failures("plugins", error, todo)
+        engine = Engine.load()
     else:
-        yield Finding("user modes", _OK, ", ".join(e.name for e in user) or "none")
+        yield Finding("plugins", _OK, ", ".join(workspace.plugins) or "none enabled")
+    good: list[str] = []
+    for name in workspace.catalogs:
+        try:
+            engine.catalog(name)
+            good.append(name)
+        except RemitError as error:
+            yield from _failures("catalogues", error, f"`remit check {name}` says all of it")
+    if len(good) == len(workspace.catalogs):
+        yield Finding("catalogues", _OK, ", ".join(good) or "none configured")
+    for server, name in workspace.servers.items():
+        try:
+            engine.catalog(name, source=server)
+        except RemitError as error:
+            todo = f"mend what `servers` in {workspace.file} binds `{server}` to"
+            yield from _failures(f"server {server}", error, todo)
+        else:
+            yield Finding(f"server {server}", _OK, f"bound to {name}")
+    yield from _user_modes(place, engine, good)
+
+
+def _user_modes(place: Place, engine: Engine, catalogs: list[str]) -> Iterator[Finding]:
+    from remit.harness.engine import Engine
+    from remit.profiles.fit import blocks_host
+
+    try:
+        # Plugins that work bring effects and tools that modes may name.
+        enabled = [p for p in place.workspace.plugins if p in engine.registry.plugins]
+        loaded = Engine.load(place.mode_files, catalogs, enabled)
+    except RemitError as error:
+        yield from _failures("user modes", error)
+        return
+    problems = list(loaded.library.problems)
+    own = [e for e in loaded.library.entries if e.source != "built-in"]
+    tools = loaded.with_natives(loaded.operators)
+    held = [e.profile for e in own if e.profile] if loaded.operators.tools else []
+    for problem in (*problems, *(p for m in held for p in loaded.fit(m, tools, place.host()))):
+        wrong = problem.severity is Severity.ERROR
+        state = _FAILED if wrong and (problem in problems or blocks_host(problem)) else _WARNING
+        where = f" ({problem.where})" if problem.where.file else ""
+        todo = problem.hint or f"mend it; `remit check {problem.where.file}` says all of it"
+        yield Finding("user modes", state, problem.message + where, todo)
+    sound = [e.name for e in own if e.profile]
+    yield Finding("user modes", _OK, ", ".join(sound) or "none")
 
 
 def _programs() -> Iterator[Finding]:
@@ -176,6 +218,7 @@ def _programs() -> Iterator[Finding]:
         yield Finding("demo", _WARNING, "git or `mcp-server-git` is not installed", todo)
 
 
-def _failures(part: str, error: RemitError) -> Iterator[Finding]:
+def _failures(part: str, error: RemitError, todo: str = "") -> Iterator[Finding]:
     for problem in error.problems:
-        yield Finding(part, _FAILED, problem.message, problem.hint)
+        where = f" ({problem.where})" if problem.where.file else ""
+        yield Finding(part, _FAILED, problem.message + where, problem.hint or todo)

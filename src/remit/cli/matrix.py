@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import click
@@ -115,10 +117,24 @@ def draw(modes: Sequence[str], rows: Rows) -> None:
     if longest + sum(max(len(m), 5) + 2 for m in modes) <= width():
         table(("tool", *modes), ((t.key, *(c.word for c in row)) for t, row in rows))
         return
-    numbers = [str(i) for i, _ in enumerate(modes, 1)]
-    say("  ".join(f"{n} {mode}" for n, mode in zip(numbers, modes, strict=True)))
-    table(("tool", *numbers), ((t.key, *(_LETTERS[c.word] for c in row)) for t, row in rows))
+    named = max((len(tool.name) for tool, _ in rows), default=0)
+    each = len(str(len(modes))) + len("  ")
+    fit = max(1, (width() - named) // each)
+    for start in range(0, len(modes), fit):
+        _block(modes, rows, range(start, min(start + fit, len(modes))), named)
     say(_MEANING)
+
+
+def _block(modes: Sequence[str], rows: Rows, some: Sequence[int], named: int) -> None:
+    """Print some of the modes by number, with the numbers again above the tools of each source."""
+    legend = "  ".join(f"{i + 1}\N{NO-BREAK SPACE}{modes[i]}" for i in some)
+    for part in textwrap.wrap(legend, width(), break_on_hyphens=False):
+        say(part.replace("\N{NO-BREAK SPACE}", " "))
+    for source, group in groupby(rows, lambda row: row[0].source):
+        say()
+        letters = ((tool.name, *(_LETTERS[row[i].word] for i in some)) for tool, row in group)
+        table((source.ljust(named), *(str(i + 1) for i in some)), letters)
+    say()
 
 
 def _markdown(modes: Sequence[str], rows: Rows) -> None:
@@ -126,3 +142,4 @@ def _markdown(modes: Sequence[str], rows: Rows) -> None:
     click.echo(f"|---|{'---|' * len(modes)}")
     for tool, row in rows:
         click.echo(f"| `{tool.key}` | {' | '.join(cell.word for cell in row)} |")
+    click.echo("\n`pin` is always allowed, `ask` waits for an operator, `-` is not there.")

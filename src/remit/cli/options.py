@@ -93,13 +93,18 @@ class Place:
 
         found = self.workspace
         try:
-            return Engine.load(_mode_files(found.modes), found.catalogs, found.plugins)
+            return Engine.load(self.mode_files, found.catalogs, found.plugins)
         except RemitError as error:
             # Everything that is loaded here was named by one file, so that is where to look.
             named = f"`{found.file}` names it"
             raise type(error)(
                 evolve(p, hint=f"{p.hint}; {named}" if p.hint else named) for p in error.problems
             ) from error
+
+    @property
+    def mode_files(self) -> list[Path]:
+        """The user's profiles; raises `InputError` if nobody can say which there are."""
+        return _mode_files(self.workspace.modes)
 
     def store(self) -> Store:
         """Open the database; raises `StoreError` if it is missing or cannot be used."""
