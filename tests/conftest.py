@@ -1,10 +1,14 @@
 """What holds for every test, however pytest is started."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Whoever starts a run in the background has it ignore Ctrl-C, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow machine is no fault of the code. Where a run decides what lands, it is the same each time;
 # a person's run looks elsewhere each time, and prints what to say to see a failure again.
