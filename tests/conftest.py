@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Whoever starts a run in the background has it ignore Ctrl-C, and so would all that the tests start.
+# A run in the background ignores Ctrl-C, and so would all that its tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow machine is no fault of the code. Where a run decides what lands, it is the same each time;
