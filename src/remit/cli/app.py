@@ -21,7 +21,7 @@ _COMMANDS: Mapping[str, str] = {
     "modes": "modes:modes",
     "show": "modes:show",
     "effects": "modes:effects",
-    "catalog": "tools:catalog",
+    "catalog": "catalog:catalog",
     "surface": "tools:surface",
     "preamble": "tools:preamble",
     "matrix": "matrix:matrix",

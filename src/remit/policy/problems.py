@@ -160,6 +160,9 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "bad-argument-role": "a word for an argument that no classifier knows",
             "unclassified": "arguments or actions of a tool that has no classifier",
             "no-pin": "words of a server that no hash pins",
+            "cannot-repin": "a pin that cannot be written anew where it stands",
+            "out-exists": "a file that is to be written is there already",
+            "no-change": "no change of such a tool was seen",
             "bad-pin": "a hash that is none, or not that of the words beside it",
         },
         "What programs do": {

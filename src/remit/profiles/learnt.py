@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from remit.policy.digest import canonical
 from remit.policy.escape import escape
-from remit.policy.tools import Learnt
+from remit.policy.problems import InputError, Position, Problem
+from remit.policy.tools import Catalog, Learnt, Tool
+from remit.profiles.catalogs import parse_catalog
+from remit.profiles.positions import locate
+from remit.profiles.source import Source
 
-__all__ = ["Difference", "difference"]
+__all__ = ["Difference", "difference", "repinned"]
 
 #: Characters of one side of a difference that are shown.
 _WIDTH = 400
@@ -79,3 +84,70 @@ def _lines(what: str, old: str | None, new: str | None) -> Iterator[str]:
         if text is not None:
             shown = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
             yield f"{sign} {what}: {escape(shown)}"
+
+
+def repinned(text: Source, tool: str, now: Learnt) -> str:
+    """Return the text of a catalogue in which one tool is pinned to other words.
+
+    All else stays as it is written, comments too; raises `InputError` where that cannot be done.
+    """
+    before = parse_catalog(text).require()
+    out = text.text.replace("\r\n", "\n")
+    bound = _one(before, tool)
+    if bound is None or bound.learnt is None:
+        raise _cannot(text, tool)
+    out = _set(out, ("tools", tool, "hash"), now.hash)
+    if bound.learnt.schema is None:
+        now = Learnt(now.hash)
+    else:
+        out = _set(out, ("tools", tool, "description"), now.description)
+        out = _set(out, ("tools", tool, "schema"), now.schema)
+    wanted = evolve(bound, learnt=now)
+    try:
+        after = parse_catalog(Source(out, text.file, text.built_in)).require()
+    except InputError:
+        raise _cannot(text, tool) from None
+    if after != Catalog([wanted if t.name == tool else t for t in before.tools]):
+        raise _cannot(text, tool)
+    return out
+
+
+def _one(catalog: Catalog, tool: str) -> Tool | None:
+    return next((t for t in catalog.tools if t.name == tool), None)
+
+
+def _cannot(text: Source, tool: str) -> InputError:
+    return InputError(
+        Problem(
+            "cannot-repin",
+            f"`{tool}` cannot be pinned anew where it is written",
+            "`remit catalog learn` writes the file as a whole",
+            Position(text.file),
+        )
+    )
+
+
+#: A text of TOML, in any of its four spellings.
+_STRING = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}|' r"'''.*?'{3,5}|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'", re.DOTALL
+)
+
+
+def _set(text: str, path: tuple[str, str, str], value: str | None) -> str:
+    """Write a key of a table anew; None takes its line away."""
+    spots = locate(text).spots
+    line = "" if value is None else _toml({path[2]: value})
+    if (spot := spots.get(path)) is None:
+        at = text.find("\n", spots[(*path[:2], "hash")].key) + 1
+        return text[:at] + line + text[at:] if at else f"{text}\n{line}"
+    found = _STRING.match(text, spot.value)
+    end = found.end() if found else spot.value
+    if value is None:
+        return text[: spot.key] + text[end:].lstrip(" ").removeprefix("\n")
+    return text[: spot.value] + line.partition(" = ")[2].rstrip("\n") + text[end:]
+
+
+def _toml(data: Mapping[str, Any]) -> str:
+    import tomli_w
+
+    return tomli_w.dumps(data)

@@ -15,7 +15,7 @@ from remit.policy.tools import Catalog, Tool
 from remit.policy.vocabulary import Announce, Posture, Tier, Unknown, in_order
 from remit.profiles.names import DEFAULT_CHILDREN, TOP_MODE
 
-__all__ = ["write_catalog", "write_profile"]
+__all__ = ["tool_data", "write_catalog", "write_profile"]
 
 _WRITE = "worktree.write"
 
@@ -107,11 +107,12 @@ def write_catalog(catalog: Catalog, comments: Mapping[str, str] | None = None) -
     for tool in catalog.tools:
         said = (comments or {}).get(tool.name, "")
         lines = "".join(f"# {_visible(line)}\n" for line in said.splitlines())
-        text += "\n" + lines + _toml({"tools": {tool.name: _tool(tool)}})
+        text += "\n" + lines + _toml({"tools": {tool.name: tool_data(tool)}})
     return text
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def tool_data(tool: Tool) -> dict[str, Any]:
+    """Return what a file says of a tool, key by key."""
     data: dict[str, Any] = {"tier": tool.tier.value}
     if tool.declared:
         data["effects"] = list(in_order(tool.effects))

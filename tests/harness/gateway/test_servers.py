@@ -85,6 +85,16 @@ def test_never_up(place: Place, command: tuple[str, ...], said: str) -> None:
     assert said in messages(place)
 
 
+def test_touchy(place: Place) -> None:
+    """A server that ends where it is asked in the newer way is started in the older one."""
+    names, text, error = anyio.run(_one, tiny(place, "touchy"))
+    assert names == ["echo", "write", *NATIVE]
+    assert (text, error) == ("{}", False)
+    assert "server-down" not in place.codes
+    asked = [note.split()[0] for note in place.notes]
+    assert asked[:4] == ["pid", "server/discover", "pid", "initialize"]
+
+
 def test_backoff(place: Place) -> None:
     """A server that does not come up is tried in both ways, again on a call, not at every call."""
 
@@ -181,6 +191,24 @@ def test_large(place: Place) -> None:
 def test_empty(place: Place) -> None:
     """A result without content is relayed with none, and is no error."""
     assert anyio.run(_one, tiny(place, "empty"))[1:] == ("", False)
+
+
+def test_many_at_once(place: Place) -> None:
+    """Calls that are in flight together are each answered with its own result."""
+
+    async def calls() -> list[str]:
+        texts = [""] * 20
+        async with calling(tiny(place, "plain"), "auto") as caller:
+
+            async def one(i: int) -> None:
+                texts[i] = text_of(await caller.call("echo", f"call {i}"))
+
+            async with anyio.create_task_group() as tasks:
+                for i in range(len(texts)):
+                    tasks.start_soon(one, i)
+        return texts
+
+    assert anyio.run(calls) == [str({"text": f"call {i}"}) for i in range(20)]
 
 
 def test_unbound(place: Place) -> None:

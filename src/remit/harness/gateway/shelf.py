@@ -67,7 +67,7 @@ class Shelf:
         self.changed = tuple(one.changed for one in found if one.changed is not None)
         requests = [self._request(name, known) for name in _requests(able, samples)]
         silent = [o.tool.name for o in found if not o.tool.declared and o.problem is None]
-        self._undeclared([*silent, *(t.name for t in requests if not t.declared)])
+        self._undeclared(silent)
         return (*(one.tool for one in found), *requests)
 
     def _request(self, name: str, known: Mapping[str, Tool]) -> Tool:

@@ -34,6 +34,8 @@ PATIENCE = 1.0
 RENEWAL = 20.0
 #: Seconds between attempts to restart a server that does not stay up: the first, the longest.
 _BACKOFF, _LONGEST = 1.0, 30.0
+#: Seconds for a server that closed its pipes to be seen to end.
+_LAST_WORDS = 1.0
 
 
 class Hears(Protocol):
@@ -256,6 +258,10 @@ class Upstream:
         except Gone as gone:
             return str(gone)
         except MCPError as refusal:
+            if refusal.code == types.CONNECTION_CLOSED:
+                # Sending may fail a moment before it is seen to be gone.
+                with anyio.move_on_after(_LAST_WORDS):
+                    await link.server.ended.wait()
             if link.server.ended.is_set():
                 return link.server.how
             return f"refused to start: {escape(refusal.error.message)}"

@@ -19,6 +19,7 @@ __all__ = [
     "OPERATOR",
     "SYSTEM",
     "TOOL_CHANGED",
+    "TOOL_TRUSTED",
     "Event",
     "event_hash",
     "is_operator",
@@ -31,6 +32,8 @@ SYSTEM = "system"
 
 #: A server says something else of a tool than what was reviewed.
 TOOL_CHANGED = "tool.changed"
+#: An operator takes it as it is now.
+TOOL_TRUSTED = "tool.trusted"
 
 #: Every kind of record and what it tells. Bodies hold whole values, never differences.
 KINDS: Mapping[str, str] = MappingProxyType(
@@ -61,6 +64,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "plan.filed": "a plan lies in the worktree: path",
         TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
         "was, hash, description, schema, catalog",
+        TOOL_TRUSTED: "an operator reviewed a tool and pinned it anew: source, tool, was, hash, "
+        "catalog",
     }
 )
 

@@ -11,12 +11,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-NOTES, MANNER = Path(sys.argv[1]), sys.argv[2]
+NOTES = Path(sys.argv[1])
+#: What it does otherwise than others, and after a colon what it says of its first tool.
+MANNER, _, ABOUT = sys.argv[2].partition(":")
 SCHEMA = {"type": "object"}
 TOOLS: list[Any] = [
     {"name": "echo", "inputSchema": SCHEMA},
     {"name": "write", "inputSchema": SCHEMA},
 ]
+if ABOUT:
+    TOOLS[0] |= {"description": ABOUT, "annotations": {"readOnlyHint": True}}
 if MANNER == "malformed":
     TOOLS += [
         "no object", {"inputSchema": SCHEMA}, {"name": 7, "inputSchema": SCHEMA},
@@ -82,6 +86,8 @@ for line in sys.stdin:
     if "id" not in message or MANNER == "mute":
         continue
     match method:
+        case "server/discover" if MANNER == "touchy":
+            sys.exit(4)  # some end where they are asked what they do not know
         case "initialize":
             about = {"name": "tiny", "version": "1"}
             able: dict[str, Any] = {"tools": {}}
