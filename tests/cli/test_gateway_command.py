@@ -32,6 +32,7 @@ def parts() -> None:
         (("--space", "desk", "--server", "git=mcp-gti"), 2, "`mcp-git`"),
         (("--space", "desk", "--server", "remit=mcp-git"), 2, "`remit`"),
         (("--space", "desk", "--sandbox", "bwarp"), 2, "`bwarp`"),
+        (("--space", "desk", "--servers", "/nowhere.toml"), 2, "both say which server"),
         (("--space", "desk", "--config", "/nowhere"), 2, "`/nowhere`"),
         (("--space", "desk", "--db", "/nowhere/remit.db"), 3, "remit init"),
     ],

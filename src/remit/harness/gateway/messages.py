@@ -8,22 +8,32 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
 import anyio
 from attrs import define, field
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
+from pydantic_core import from_json
+
+from remit.harness.gateway.pieces import long, pieces
 
 __all__ = ["Incoming", "Lines", "Outgoing", "Received", "parsed"]
 
 Received = SessionMessage | Exception
+#: Bytes from which on a line is long.
+_LONG = 1 << 20
 
 
 def parsed(line: bytes) -> Received:
     """Return the message of a line, or what is wrong with it as a value."""
     try:
+        if len(line) >= _LONG:
+            # Reading JSON and telling apart what it is, in one, takes five times the line.
+            value = from_json(line)
+            return SessionMessage(jsonrpc_message_adapter.validate_python(value, by_name=False))
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as wrong:
         return wrong
@@ -33,17 +43,23 @@ def parsed(line: bytes) -> Received:
 class Lines:
     """Cuts a stream of bytes into lines, in time linear in what arrives."""
 
-    _parts: list[bytes] = field(factory=list)
+    #: What came of a line that is not complete; grown in place, so that it is held once.
+    _rest: bytearray = field(factory=bytearray)
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; return the lines that it completes, without blank ones."""
-        *complete, rest = chunk.split(b"\n")
-        if not complete:
-            self._parts.append(rest)
+        first, *others = chunk.split(b"\n")
+        self._rest += first
+        if not others:
             return []
-        complete[0] = b"".join((*self._parts, complete[0]))
-        self._parts = [rest]
-        return [line for line in complete if line.strip()]
+        # As bytes, and the array let go of: what reads JSON would copy an array once more.
+        *complete, rest = (bytes(self._rest), *others)
+        self._rest = bytearray(rest)
+        return [line for line in complete if not _blank(line)]
+
+
+def _blank(line: bytes) -> bool:
+    return not line or line.isspace()
 
 
 class _Stream:
@@ -92,13 +108,16 @@ class Incoming(_Stream):
             self._waiting = None
             if not chunk:
                 self._ended = True
-            for line in self._lines.feed(chunk):
-                message = parsed(line)
-                if isinstance(message, Exception):
-                    self.on_garbage(line)
-                else:
-                    self._ready.append(message)
+            self._take(chunk)
         return self._ready.popleft()
+
+    def _take(self, chunk: bytes) -> None:
+        for line in self._lines.feed(chunk):
+            message = parsed(line)
+            if isinstance(message, Exception):
+                self.on_garbage(line)
+            else:
+                self._ready.append(message)
 
     def end(self) -> None:
         """Have it end now, whoever waits for more."""
@@ -124,11 +143,14 @@ class Incoming(_Stream):
 class Outgoing(_Stream):
     """Messages as they go: a write stream of the SDK.
 
-    ``put`` takes the bytes of one message, whole. That nobody takes them any more is ``broken``,
-    and told to the sender as `anyio.BrokenResourceError`.
+    ``put`` takes bytes, of one message whole. That nobody takes them any more is ``broken``, and
+    told to the sender as `anyio.BrokenResourceError`. Where there is ``push``, which takes bytes
+    without waiting for room, a long message is written in pieces.
     """
 
     put: Callable[[bytes], Awaitable[None]]
+    push: Callable[[bytes], None] | None = None
+    _writing: anyio.Event | None = field(default=None, init=False)
     broken: bool = field(default=False, init=False)
     _closed: bool = field(default=False, init=False)
 
@@ -136,12 +158,39 @@ class Outgoing(_Stream):
         """Send a message."""
         if self._closed:
             raise anyio.ClosedResourceError
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        while self._writing is not None:
+            await self._writing.wait()
+        message = item.message
         try:
-            await self.put(text.encode() + b"\n")
+            if (
+                self.push is not None
+                and isinstance(message, JSONRPCResponse)
+                and long(message.result)
+            ):
+                await self._send_pieces(message)
+            else:
+                text = message.model_dump_json(by_alias=True, exclude_unset=True)
+                await self.put(text.encode() + b"\n")
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             self.broken = True
             raise anyio.BrokenResourceError from error
+
+    async def _send_pieces(self, message: JSONRPCResponse) -> None:
+        """Send a result in pieces: with nothing between them, and no part without the others."""
+        assert self.push is not None, "asked for before"
+        head = {"jsonrpc": message.jsonrpc, "id": message.id, "result": message.result}
+        rest = chain(pieces(head), (b"\n",))
+        self._writing = anyio.Event()
+        try:
+            for piece in rest:
+                await self.put(piece)
+        except anyio.get_cancelled_exc_class():
+            for piece in rest:
+                self.push(piece)
+            raise
+        finally:
+            self._writing.set()
+            self._writing = None
 
     async def aclose(self) -> None:
         """Send no more."""

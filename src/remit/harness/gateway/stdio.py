@@ -42,8 +42,8 @@ class _Pipe:
     _less: anyio.Event = field(factory=anyio.Event, init=False)
     _broken: OSError | None = field(default=None, init=False)
 
-    async def put(self, data: bytes) -> None:
-        """Take a message; raises `OSError` if nobody reads any more."""
+    def push(self, data: bytes) -> None:
+        """Take bytes, room or not; raises `OSError` if nobody reads any more."""
         if self._broken is not None:
             raise self._broken
         rest = memoryview(data)
@@ -53,6 +53,10 @@ class _Pipe:
             self._waiting.append(rest)
             self._size += len(rest)
             self._more.set()
+
+    async def put(self, data: bytes) -> None:
+        """Take bytes and wait for room; raises as `push`."""
+        self.push(data)
         while self._size > _BACKLOG and self._broken is None:
             self._less = anyio.Event()
             await self._less.wait()
@@ -132,7 +136,7 @@ async def standard_streams(
             return b""
 
     incoming = Incoming(read, on_garbage, anyio.lowlevel.checkpoint)
-    outgoing = Outgoing(put)
+    outgoing = Outgoing(put, pipe.push)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pipe.run, incoming.end)

@@ -62,7 +62,7 @@ def call(params: dict[str, Any]) -> dict[str, Any] | None:
             text += " | " + ask("roots/list")
             return {"content": [{"type": "text", "text": text}]}
         case "large":
-            return {"content": [{"type": "text", "text": "x" * 3_000_000}]}
+            return {"content": [{"type": "text", "text": "x" * int(ABOUT or 3_000_000)}]}
         case "empty":
             return {}
     return {"content": [{"type": "text", "text": str(params.get("arguments"))}]}
