@@ -15,7 +15,7 @@ from remit.policy.tools import Call
 from remit.policy.vocabulary import Dial, Verdict
 
 START = datetime(2026, 11, 30, 12, tzinfo=UTC)
-COMMIT = Call("mcp-git:git_commit", {"repo_path": "/repo", "message": "rm -rf / is quoted"})
+COMMIT = Call("mcp-git:git_commit", {"message": "rm -rf / is quoted"})
 STATUS = Call("mcp-git:git_status", {"repo_path": "/repo"})
 
 

@@ -19,9 +19,11 @@ def test_ours_stays() -> None:
         "PATH": "/bin",
         "TOKEN": "t",
         "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_COUNT": "2",
         "GIT_CONFIG_KEY_0": "core.fsmonitor",
         "GIT_CONFIG_VALUE_0": "false",
+        "GIT_CONFIG_KEY_1": "safe.bareRepository",
+        "GIT_CONFIG_VALUE_1": "explicit",
     }
 
 
@@ -30,7 +32,7 @@ def test_appended(count: str, at: int) -> None:
     """Entries that are there already stay; ours come after them."""
     made = upstream_environment({"GIT_CONFIG_COUNT": count})
     assert made[f"GIT_CONFIG_KEY_{at}"] == "core.fsmonitor"
-    assert made["GIT_CONFIG_COUNT"] == str(at + 1)
+    assert made["GIT_CONFIG_COUNT"] == str(at + 2)
 
 
 @pytest.mark.parametrize("key", ["diff.external", "diff.o.dd.command", "diff.o.dd.textconv"])
