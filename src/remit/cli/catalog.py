@@ -143,9 +143,15 @@ def _tool_value(found: Catalog, tool: Tool, differs: Difference | None) -> dict[
         "classify": tool.classify,
         "declared": found.declared(tool),
         "verb": tool.verb,
-        "hash": tool.learnt.hash if tool.learnt else None,
-        "changed": None if differs is None else list(differs.lines),
-    }
+    } | _pin(tool, differs)
+
+
+def _pin(tool: Tool, differs: Difference | None) -> dict[str, Any]:
+    """Return what is told besides of a tool that is pinned."""
+    if tool.learnt is None:
+        return {}
+    changed = None if differs is None else list(differs.lines)
+    return {"hash": tool.learnt.hash, "changed": changed}
 
 
 catalog.add_command(learn)
