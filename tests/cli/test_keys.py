@@ -35,7 +35,7 @@ WITHOUT_DATABASE: list[tuple[tuple[str, ...], tuple[str | int, ...], str]] = [
     (
         ("catalog", "mcp-git"),
         (0,),
-        "source name tier effects least groups classify declared verb hash changed",
+        "source name tier effects least groups classify declared verb",
     ),
     (("surface", "plan", *GIT), (), "mode hash tools"),
     (("surface", "plan", *GIT), ("tools", 0), "source name state layer reason"),
