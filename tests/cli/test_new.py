@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import pytest
 
-from remit.harness.workspace import ConfigFile
+from remit.harness.location import ConfigFile
 from remit.profiles.shapes import BriefFile, CatalogFile, CeilingFile, ProfileFile, ToolFile
 from remit.profiles.starters import starter
 from tests.cli.conftest import Remit

@@ -14,7 +14,7 @@ from typing import IO
 from remit.harness.sandbox.box import box, choose
 from remit.harness.sandbox.process import start
 from remit.harness.sandbox.survey import survey
-from remit.harness.workspace import Workspace, protected
+from remit.harness.location import Location, protected
 from remit.policy.ceiling import Ceiling
 from remit.policy.problems import RemitError
 from remit.policy.vocabulary import Unknown
@@ -58,7 +58,7 @@ def main() -> None:
             tuple(command),
             control=job["control"],
             protected=protected(
-                Workspace(
+                Location(
                     Path(job["environment"]["HOME"]),
                     Path(job["environment"]["HOME"], ".config/remit"),
                     Path(job["control"][1]).parent,

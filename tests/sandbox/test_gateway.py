@@ -20,7 +20,7 @@ from remit.harness.sandbox.box import choose
 from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
 from remit.harness.sandbox.survey import ground
 from remit.harness.store import SYSTEM, Store
-from remit.harness.workspace import Workspace
+from remit.harness.location import Location
 from remit.policy.backend import Found
 from remit.policy.places import Ground
 from remit.policy.problems import Problem
@@ -72,7 +72,7 @@ class Desk:
     def gateway(self, catalog: str, backend: str) -> Gateway:
         (self.folder / "shell.toml").write_text(catalog)
         command = (sys.executable, SERVER)
-        workspace = Workspace(
+        workspace = Location(
             self.folder / "home", self.folder / "config", self.folder, str(self.store.path)
         )
 

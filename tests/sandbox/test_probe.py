@@ -14,7 +14,7 @@ import pytest
 from remit.harness.sandbox.box import Box, box, choose
 from remit.harness.sandbox.process import start
 from remit.harness.sandbox.survey import ground
-from remit.harness.workspace import Workspace
+from remit.harness.location import Location
 from remit.policy.ceiling import Ceiling
 from remit.policy.mounts import Access, Mounts, within
 from remit.profiles.library import Library
@@ -88,7 +88,7 @@ def tree(where: Path, seed: int) -> Iterator[Path]:
 
 
 def made(base: Path, ceiling: Ceiling, backend: str, command: tuple[str, ...]) -> Box:
-    workspace = Workspace(
+    workspace = Location(
         base / "home", base / "home/.config/remit", base / "data", str(base / "data/remit.db")
     )
     stands = ground(

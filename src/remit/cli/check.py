@@ -101,7 +101,7 @@ def _has_tools(source: Source) -> bool:
 def _configuration(source: Source) -> Iterator[Problem]:
     from pathlib import Path
 
-    from remit.harness.workspace import locate
+    from remit.harness.location import locate
 
     try:
         locate({}, config=str(Path(source.file).parent))

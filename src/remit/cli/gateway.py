@@ -69,7 +69,7 @@ def gateway(
     from remit.harness.gateway.run import run_gateway
     from remit.harness.sandbox.box import choose
     from remit.harness.sandbox.survey import ground
-    from remit.harness.workspace import protected
+    from remit.harness.location import protected
 
     # Whoever started the client could lead us elsewhere by its environment, HOME included.
     place = evolve(place, environ={})

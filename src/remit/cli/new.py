@@ -61,7 +61,7 @@ def _start(kind: str, out: str | None) -> None:
 @click.argument("kind", type=click.Choice(["profile", "catalog", "config"]))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of file, for editors: a line `#:schema FILE` names it."""
-    from remit.harness.workspace import ConfigFile
+    from remit.harness.location import ConfigFile
     from remit.profiles.schema import schema as made
 
     emit(made(ConfigFile if kind == "config" else kind))

@@ -22,7 +22,7 @@ from remit.policy.vocabulary import Dial
 if TYPE_CHECKING:
     from remit.harness.engine import Engine
     from remit.harness.store import Space, Store
-    from remit.harness.workspace import Workspace
+    from remit.harness.location import Location
     from remit.policy.profile import Profile
     from remit.policy.projection import Projection
     from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
@@ -71,9 +71,9 @@ class Place:
     environ: Mapping[str, str] = field(factory=lambda: os.environ)
 
     @cached_property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> Location:
         """The workspace, whether it was made or not; raises `InputError`."""
-        from remit.harness.workspace import locate
+        from remit.harness.location import locate
 
         if self.config is not None and not os.path.isdir(self.config):
             # Taken for an empty one, it would leave out modes and plugins without a word.
@@ -135,7 +135,7 @@ class Place:
 
     def host(self, worktree: str | None = None) -> Host:
         """Return the command line as a host: it enforces what a gateway does, in no sandbox."""
-        from remit.harness.workspace import protected
+        from remit.harness.location import protected
 
         found = self.workspace
         return Host(

@@ -16,7 +16,7 @@ __all__ = ["init"]
 @in_workspace
 def init(place: Place, as_json: bool) -> None:
     """Make the workspace and its operator token, or leave them as they are; say where they lie."""
-    from remit.harness.workspace import init as make
+    from remit.harness.location import init as make
 
     made = make(place.workspace, now=now())
     if as_json:

@@ -13,7 +13,7 @@ from pathlib import Path
 from attrs import frozen
 
 from remit.harness.store import OPERATOR, Store
-from remit.harness.workspace import Workspace, init, locate
+from remit.harness.location import Location, init, locate
 from remit.policy.problems import Problem, RemitError
 from remit.policy.vocabulary import SpaceKind
 
@@ -56,7 +56,7 @@ class Scene:
     """Where everything is; ``env`` is what every program here is started with."""
 
     folder: Path
-    workspace: Workspace
+    workspace: Location
     env: Mapping[str, str]
     base: str
     spaces: tuple[str, ...]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import remit
-from remit.harness.workspace import Workspace, protected
+from remit.harness.location import Location, protected
 from remit.policy.mounts import Mounts
 from remit.policy.places import Ground, Kind, Place
 
@@ -66,7 +66,7 @@ def survey(
 
 
 def ground(
-    workspace: Workspace,
+    workspace: Location,
     worktree: str | os.PathLike[str] | None,
     command: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,

@@ -24,7 +24,7 @@ from remit.profiles.names import SOURCE_NAME
 from remit.profiles.source import read_source
 from remit.profiles.structure import salvage
 
-__all__ = ["ConfigFile", "Made", "Workspace", "init", "locate", "protected"]
+__all__ = ["ConfigFile", "Made", "Location", "init", "locate", "protected"]
 
 CONFIG_FILE = "remit.toml"
 DATABASE = "remit.db"
@@ -63,7 +63,7 @@ class ConfigFile:
 
 
 @frozen
-class Workspace:
+class Location:
     """Where everything of one workspace lies; nothing of it need exist yet.
 
     ``db`` is an absolute path or a URL. Catalogues are shipped names or absolute paths.
@@ -105,7 +105,7 @@ class Made:
 
 def locate(
     environ: Mapping[str, str], *, db: str | None = None, config: str | None = None
-) -> Workspace:
+) -> Location:
     """Find the workspace; raise `InputError` with every problem of ``remit.toml``.
 
     Folders: ``config`` if given, else ``REMIT_HOME``, else the user's own. Database: ``db`` if
@@ -131,7 +131,7 @@ def locate(
         where = said.db if "://" in said.db else str(_path(said.db, folder, home))
     else:
         where = str(data / DATABASE)
-    return Workspace(
+    return Location(
         home,
         folder,
         data,
@@ -142,7 +142,7 @@ def locate(
     )
 
 
-def init(workspace: Workspace, *, now: datetime) -> Made:
+def init(workspace: Location, *, now: datetime) -> Made:
     """Make what is missing of a workspace; a crash leaves nothing half made."""
     # Imported here: locating a workspace needs no database.
     from remit.harness.store import Store
@@ -154,7 +154,7 @@ def init(workspace: Workspace, *, now: datetime) -> Made:
     return Made(workspace.db, str(workspace.config), str(workspace.token_file))
 
 
-def protected(workspace: Workspace, worktree: str | None = None) -> tuple[str, ...]:
+def protected(workspace: Location, worktree: str | None = None) -> tuple[str, ...]:
     """Return the absolute paths that no call may touch (design section 6); each protects all below.
 
     They are spelt, not resolved: whoever compares a call with them resolves both.

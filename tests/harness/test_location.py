@@ -15,7 +15,7 @@ from remit.harness.operators import (
     read_token,
 )
 from remit.harness.store import Store
-from remit.harness.workspace import init, locate, protected
+from remit.harness.location import init, locate, protected
 from remit.policy.problems import InputError
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
