@@ -14,8 +14,8 @@ import pytest
 
 import remit
 from remit.cli.app import app
-from remit.harness.store.events import KINDS
 from remit.harness.location import ConfigFile
+from remit.harness.store.events import KINDS
 from remit.plugins import hookspecs
 from remit.policy.decision import Cause
 from remit.policy.problems import CODE_GROUPS, CODES

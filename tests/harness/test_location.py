@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import remit
+from remit.harness.location import init, locate, protected
 from remit.harness.operators import (
     TokenError,
     check_operator,
@@ -15,7 +16,6 @@ from remit.harness.operators import (
     read_token,
 )
 from remit.harness.store import Store
-from remit.harness.location import init, locate, protected
 from remit.policy.problems import InputError
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

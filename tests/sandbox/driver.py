@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
+from remit.harness.location import Location, protected
 from remit.harness.sandbox.box import box, choose
 from remit.harness.sandbox.process import start
 from remit.harness.sandbox.survey import survey
-from remit.harness.location import Location, protected
 from remit.policy.ceiling import Ceiling
 from remit.policy.problems import RemitError
 from remit.policy.vocabulary import Unknown

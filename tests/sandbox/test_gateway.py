@@ -16,11 +16,11 @@ from remit.harness.engine import Engine
 from remit.harness.gateway.run import compose
 from remit.harness.gateway.server import Gateway
 from remit.harness.gateway.servers import ServerSpec
+from remit.harness.location import Location
 from remit.harness.sandbox.box import choose
 from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
 from remit.harness.sandbox.survey import ground
 from remit.harness.store import SYSTEM, Store
-from remit.harness.location import Location
 from remit.policy.backend import Found
 from remit.policy.places import Ground
 from remit.policy.problems import Problem

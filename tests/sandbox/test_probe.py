@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from remit.harness.location import Location
 from remit.harness.sandbox.box import Box, box, choose
 from remit.harness.sandbox.process import start
 from remit.harness.sandbox.survey import ground
-from remit.harness.location import Location
 from remit.policy.ceiling import Ceiling
 from remit.policy.mounts import Access, Mounts, within
 from remit.profiles.library import Library

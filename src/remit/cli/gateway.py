@@ -67,9 +67,9 @@ def gateway(
             Problem("mcp-missing", "the gateway needs `mcp`", "`pip install 'remit[mcp]'`")
         )
     from remit.harness.gateway.run import run_gateway
+    from remit.harness.location import protected
     from remit.harness.sandbox.box import choose
     from remit.harness.sandbox.survey import ground
-    from remit.harness.location import protected
 
     # Whoever started the client could lead us elsewhere by its environment, HOME included.
     place = evolve(place, environ={})

@@ -21,8 +21,8 @@ from remit.policy.vocabulary import Dial
 
 if TYPE_CHECKING:
     from remit.harness.engine import Engine
-    from remit.harness.store import Space, Store
     from remit.harness.location import Location
+    from remit.harness.store import Space, Store
     from remit.policy.profile import Profile
     from remit.policy.projection import Projection
     from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool

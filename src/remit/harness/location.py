@@ -24,7 +24,7 @@ from remit.profiles.names import SOURCE_NAME
 from remit.profiles.source import read_source
 from remit.profiles.structure import salvage
 
-__all__ = ["ConfigFile", "Made", "Location", "init", "locate", "protected"]
+__all__ = ["ConfigFile", "Location", "Made", "init", "locate", "protected"]
 
 CONFIG_FILE = "remit.toml"
 DATABASE = "remit.db"

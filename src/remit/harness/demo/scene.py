@@ -12,8 +12,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from remit.harness.store import OPERATOR, Store
 from remit.harness.location import Location, init, locate
+from remit.harness.store import OPERATOR, Store
 from remit.policy.problems import Problem, RemitError
 from remit.policy.vocabulary import SpaceKind
 
