@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from remit.policy.announce import announce
 from remit.policy.digest import digest
 from remit.policy.vocabulary import Dial
 from remit.profiles.writer import write_catalog, write_profile
@@ -22,6 +23,7 @@ def told() -> dict[str, str]:
     loaded = engine()
     return {
         "preambles": digest([case.projection.preamble for case in cases]),
+        "announcements": digest(list(_announced(cases))),
         "hashes": digest([case.projection.hash for case in cases]),
         "decisions": digest([list(_decisions(case)) for case in cases]),
         "layers": digest([[sorted(c.projection.guard.refused), c.projection.mounts.network]
@@ -29,6 +31,14 @@ def told() -> dict[str, str]:
         "profiles": digest([write_profile(loaded.profile(n)) for n in loaded.library.names()]),
         "catalogues": digest([write_catalog(loaded.catalog(n)) for n in loaded.shipped]),
     }  # fmt: skip
+
+
+def _announced(cases: list[Case]) -> Iterator[object]:
+    before = None
+    for case in cases:
+        said = announce(case.projection, before, turn_start=False)
+        yield [said.standing, *(m.text for m in said.messages), said.told.to_body()]
+        before = said.told
 
 
 def _decisions(case: Case) -> Iterator[list[object]]:
