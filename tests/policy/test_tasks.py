@@ -82,6 +82,7 @@ class TestRead:
             ("```\n# Tasks\n- [ ] a\n```", []),
             ("# Tasks of others\n- [ ] a", []),
             ("## Tasks\n- [ ] a\n# Up\n- [ ] b", [("a", False)]),
+            ("# Tasks\n## Tasks\n- [ ] a\n## More\n- [ ] b", [("a", False), ("b", False)]),
         ],
     )
     def test_what_a_section_is(self, text: str, found: list[tuple[str, bool]]) -> None:

@@ -208,7 +208,7 @@ def _marker(now: Projection, plan: ActivePlan | None) -> str:
     said += f" Plan {quoted(plan.id, _PLAN)}: {plan.done}/{plan.total} tasks done; "
     if plan.next is None:
         return f"{said}none left."
-    title = quoted(" ".join(plan.next.title.split()), _TITLE)
+    title = quoted(plan.next.title, _TITLE)
     return f"{said}next: {quoted(plan.next.id, MAX_TASK_ID)}, {title}."
 
 
