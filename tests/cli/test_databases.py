@@ -103,7 +103,7 @@ def test_locked(remit: Remit, spoiled: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("db", "code", "told"),
-    [("folder", 2, "store-directory"), ("postgresql://h/d", 2, "store-kind")],
+    [("folder", 2, "store-directory"), ("mysql://h/d", 2, "store-kind")],
 )
 def test_named_wrong(remit: Remit, tmp_path: Path, db: str, code: int, told: str) -> None:
     """A database that cannot be one is a wrong command."""

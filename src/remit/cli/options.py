@@ -110,7 +110,7 @@ class Place:
         """Open the database; raises `StoreError` if it is missing or cannot be used."""
         from remit.harness.store import Store
 
-        return Store.open(self.workspace.db)
+        return Store.open(self.workspace.db, data=self.workspace.data)
 
     def operator(self) -> None:
         """Raise `InputError` unless whoever runs this is the operator (design section 6)."""
@@ -255,7 +255,7 @@ def now() -> datetime:
 _config = click.option(
     "--config", metavar="DIR", help="The folder of remit.toml and of your modes."
 )
-_db = click.option("--db", metavar="PATH", help="The workspace's database.")
+_db = click.option("--db", metavar="PATH|URL", help="The workspace's database.")
 
 
 def in_place(command: Command) -> Callable[..., Any]:

@@ -24,10 +24,21 @@ from remit.profiles.names import SOURCE_NAME
 from remit.profiles.source import read_source
 from remit.profiles.structure import salvage
 
-__all__ = ["ConfigFile", "Location", "Made", "init", "locate", "protected"]
+__all__ = [
+    "ANCHORS",
+    "ConfigFile",
+    "Location",
+    "Made",
+    "data_folder",
+    "init",
+    "locate",
+    "protected",
+]
 
 CONFIG_FILE = "remit.toml"
 DATABASE = "remit.db"
+#: The folder of the anchors of databases that are no files, in the data folder.
+ANCHORS = "anchors"
 #: What of remit's own runs, so nothing that an agent does may change it.
 _INSTALLATION = Path(__file__).parents[1]
 #: Settings of agents' hosts, in a worktree and in a home: whoever writes them starts programs.
@@ -111,18 +122,8 @@ def locate(
     Folders: ``config`` if given, else ``REMIT_HOME``, else the user's own. Database: ``db`` if
     given, else ``REMIT_DB``, else the key in ``remit.toml``, else in the data folder.
     """
-    home = Path(environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
-    both = environ.get("REMIT_HOME")
-    if both and not os.path.isabs(both):
-        raise InputError(
-            Problem(
-                "home-relative",
-                f"`REMIT_HOME` is to be an absolute path, got {quoted(both)}",
-                "a relative one would name another workspace in each folder",
-            )
-        )
+    data, both, home = data_folder(environ), environ.get("REMIT_HOME"), _home(environ)
     folder = Path(config or both or home / ".config" / "remit").absolute()
-    data = Path(both or home / ".local" / "share" / "remit")
     said = _read(folder / CONFIG_FILE)
     given = db or environ.get("REMIT_DB")
     if given:
@@ -142,6 +143,24 @@ def locate(
     )
 
 
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Return where this user's workspace lies on this machine: ``REMIT_HOME``, or its own."""
+    both = environ.get("REMIT_HOME")
+    if both and not os.path.isabs(both):
+        raise InputError(
+            Problem(
+                "home-relative",
+                f"`REMIT_HOME` is to be an absolute path, got {quoted(both)}",
+                "a relative one would name another workspace in each folder",
+            )
+        )
+    return Path(both or _home(environ) / ".local" / "share" / "remit")
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+
+
 def init(workspace: Location, *, now: datetime) -> Made:
     """Make what is missing of a workspace; a crash leaves nothing half made."""
     # Imported here: locating a workspace needs no database.
@@ -149,9 +168,9 @@ def init(workspace: Location, *, now: datetime) -> Made:
 
     for folder in (workspace.config, workspace.modes, workspace.data):
         _folder(folder)
-    with Store.open(workspace.db, create=now):
+    with Store.open(workspace.db, create=now, data=workspace.data) as store:
         make_token(workspace.token_file)
-    return Made(workspace.db, str(workspace.config), str(workspace.token_file))
+    return Made(store.location, str(workspace.config), str(workspace.token_file))
 
 
 def protected(workspace: Location, worktree: str | None = None) -> tuple[str, ...]:
@@ -162,6 +181,8 @@ def protected(workspace: Location, worktree: str | None = None) -> tuple[str, ..
     paths = [str(workspace.config), str(workspace.token_file), str(_INSTALLATION)]
     if "://" not in workspace.db:
         paths += [workspace.db + suffix for suffix in ("", "-wal", "-shm", "-journal", ".anchor")]
+    else:
+        paths.append(str(workspace.data / ANCHORS))
     named = (*workspace.catalogs, *workspace.servers.values())
     paths += [c for c in named if os.path.isabs(c)]
     paths += [str(workspace.home / name) for name in _HOST_SETTINGS]

@@ -246,6 +246,10 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "The store and its log": {
             "store-missing": "there is no database",
+            "store-driver": "what speaks to the database is not installed",
+            "store-unreachable": "the database's server cannot be reached",
+            "store-lost": "the connection to the database was lost",
+            "store-changed": "another database answers than the one that was opened",
             "store-kind": "a database of a kind that is not supported",
             "store-path": "the path cannot be a database's",
             "store-directory": "the database's folder is not there",

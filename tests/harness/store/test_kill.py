@@ -24,6 +24,7 @@ from remit.harness.store import (
 )
 from remit.harness.store import anchor as anchor_module
 from remit.harness.store import plan_file as plan_file_module
+from remit.harness.store.sqlite import Sqlite
 from remit.policy.gate import Setting
 from remit.policy.grants import Grant
 from remit.policy.plan import Plan, PlanNode
@@ -211,6 +212,7 @@ def watched(store: Store, steps: Steps) -> Iterator[None]:
 
             return call
 
+    assert isinstance(store._database, Sqlite)
     connect: Any = store._database.peewee.connection
     connection: sqlite3.Connection = connect()
     connection.set_trace_callback(lambda sql: steps.step(sql.split()[0]))

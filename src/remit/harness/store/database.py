@@ -1,207 +1,153 @@
-"""One connection to one SQLite file, opened with every check and shared under one lock.
+"""What the store needs of a database, whichever it is, and how the right one is opened.
 
-A store has a single connection, and a lock around each read and each transaction. Threads wait for
-each other for as long as a transaction takes, well under a millisecond; in exchange there is one
-thing to close, and a reader never sees an older snapshot than a writer beside it.
+Statements are written once, with ``?`` for what is passed; `schema.sql` spells that as the database
+wants it. Two siblings are of this shape: `remit.harness.store.sqlite`, a file, and
+`remit.harness.store.postgres`, a server.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
-import stat
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import peewee
 
 from remit.harness.store import schema
-from remit.harness.store.errors import FAILURES, StoreError, telling, told
+from remit.harness.store.anchor import Anchor
+from remit.harness.store.errors import StoreError
 from remit.policy.problems import InputError, Problem
 
-__all__ = ["Database"]
+__all__ = ["BUSY_SECONDS", "Database", "Versioned", "connect", "prepare"]
 
-_HEADER = b"SQLite format 3\0"
-#: How long to wait for another process to finish its transaction, in seconds.
+#: How long to wait for another's transaction to end, in seconds.
 BUSY_SECONDS = 5.0
+_SERVERS = ("postgresql", "postgres")
 
 
-class Database:
-    """An open database of ours. Safe to use from several threads, not across a fork."""
+class Database(Protocol):
+    """One connection, shared by threads under one lock; not to be carried across a fork.
 
-    def __init__(self, path: Path, *, create: bool, busy: float = BUSY_SECONDS) -> None:
-        self.path = path
-        self._lock = threading.RLock()
-        _look(path, create=create)
-        with telling(path):
-            self.peewee = peewee.SqliteDatabase(
-                str(path),
-                # FULL: the log is on disk before its anchor says so.
-                pragmas=(("foreign_keys", 1), ("synchronous", "FULL")),
-                timeout=busy,
-                thread_safe=False,
-                autoconnect=False,
-                check_same_thread=False,
-            )
-            self.peewee.connect()
-            try:
-                self._prepare(create)
-                # The one connection that there is, for the hot read.
-                connection: Any = self.peewee.connection
-                self._connection: sqlite3.Connection = connection()
-            except BaseException:
-                self.peewee.close()
-                raise
+    Every method raises `StoreError` for what the machine does. A writer is the only one there is,
+    from the first statement of its transaction to the last.
+    """
 
-    def close(self) -> None:
-        """Close the connection; the store cannot be used any more."""
-        with self._lock, telling(self.path):
-            self.peewee.close()
+    @property
+    def location(self) -> str:
+        """Where it is, as it may be shown: a path, or a URL without a password."""
+        ...
+
+    @property
+    def anchor(self) -> Anchor:
+        """The file on this machine that names the last record of its log."""
+        ...
 
     def rows(self, sql: str, params: Sequence[object] = ()) -> list[Any]:
         """Run one reading statement and return its rows."""
-        with self._lock, telling(self.path):
-            found: list[Any] = schema.sql(self.peewee, sql, params).fetchall()
-            return found
+        ...
 
     def row(self, sql: str, params: Sequence[object] = ()) -> Any:
         """Run one reading statement and return its first row, None where there is none."""
-        # The hot read: a context manager for the errors would cost half of the statement.
-        with self._lock:
-            try:
-                return self._connection.execute(sql, params).fetchone()
-            except FAILURES as error:
-                if (ours := told(error, self.path)) is None:
-                    raise
-                raise ours from error
+        ...
 
-    @contextmanager
-    def reading(self) -> Iterator[peewee.Database]:
+    def reading(self) -> AbstractContextManager[peewee.Database]:
         """Read several statements from one snapshot."""
-        with self._lock, telling(self.path), self.peewee.transaction("DEFERRED"):
-            yield self.peewee
+        ...
 
-    @contextmanager
-    def writing(self) -> Iterator[peewee.Database]:
+    def writing(self) -> AbstractContextManager[peewee.Database]:
         """Do what follows in one transaction, begun as a writer so that nothing read can change."""
-        with self._lock, telling(self.path), self.peewee.transaction("IMMEDIATE"):
-            yield self.peewee
+        ...
 
-    def _prepare(self, create: bool) -> None:
-        """Recognise the database, and make or migrate its tables."""
-        db = self.peewee
-        if _empty(db):
-            # Also what is left where the making was cut short, or another process is at it.
-            if not create:
-                raise _missing(self.path)
-        else:
-            self._recognise()
-        if str(db.pragma("journal_mode")).lower() != "wal":
-            db.pragma("journal_mode", "wal")
-        if db.pragma("user_version") == schema.VERSION:
-            return
-        with db.transaction("IMMEDIATE"):
-            # Asked again as the only writer: another process may have been first.
-            if _empty(db):
-                schema.create(db)
-                db.pragma("application_id", schema.APPLICATION_ID)
-            else:
-                for step in schema.MIGRATIONS[int(db.pragma("user_version")) - 1 :]:
-                    step(db)
-            db.pragma("user_version", schema.VERSION)
+    def stamp(self) -> object | None:
+        """Return what is equal only while nobody committed anything.
 
-    def _recognise(self) -> None:
-        db = self.peewee
-        if db.pragma("application_id") != schema.APPLICATION_ID:
-            raise StoreError(
-                Problem(
-                    "store-foreign",
-                    f"`{self.path}` is a database of another program",
-                    "name another file; `remit init` makes a database of ours",
-                )
+        None within a transaction, and where asking would cost as much as reading.
+        """
+        ...
+
+    def watching(self) -> AbstractContextManager[Callable[[float], object]]:
+        """Give what waits some seconds for a commit; it misses none from here on, and may err."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection; a second time does nothing."""
+        ...
+
+
+class Versioned(Protocol):
+    """A database that tells which version of the tables it holds."""
+
+    def version(self) -> int:
+        """Return the version that is there, 0 where nothing is; raise if it is not ours."""
+        ...
+
+    def mark(self, version: int) -> None:
+        """Say which version is there, within a transaction."""
+        ...
+
+    def writing(self) -> AbstractContextManager[peewee.Database]:
+        """Begin as the only writer."""
+        ...
+
+
+def connect(location: str | Path, *, create: bool, busy: float, data: Path | None) -> Database:
+    """Open the database at a path or a URL; ``data`` is where this machine keeps what is its own.
+
+    The user's own data folder unless it is given; a file keeps it beside itself.
+    """
+    if "://" not in (text := str(location)):
+        from remit.harness.store.sqlite import Sqlite
+
+        return Sqlite(Path(location), create=create, busy=busy)
+    if (scheme := text.partition("://")[0]) not in _SERVERS:
+        raise InputError(
+            Problem(
+                "store-kind",
+                f"there are no databases of the kind `{scheme}`",
+                "give the path of a file, or a URL that begins with `postgresql://`",
             )
-        if (version := int(db.pragma("user_version") or 0)) > schema.VERSION:
-            raise StoreError(
-                Problem(
-                    "store-newer",
-                    f"`{self.path}` was written by a newer remit: its version is {version}, "
-                    f"this one knows up to {schema.VERSION}",
-                    "use the newer remit",
-                )
-            )
-
-
-def _empty(db: peewee.Database) -> bool:
-    return schema.sql(db, "SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
-
-
-def _look(path: Path, *, create: bool) -> None:
-    """Look at the file before SQLite does; make an empty one where ``create`` says so."""
+        )
     try:
-        found = path.stat()
-    except FileNotFoundError:
-        if not create:
-            raise _missing(path) from None
-        _make(path)
+        from remit.harness.store.postgres import Postgres
+    except ImportError as error:
+        raise StoreError(
+            Problem(
+                "store-driver",
+                "what speaks to PostgreSQL is not installed",
+                "`pip install 'remit[postgres]'`",
+            )
+        ) from error
+    from remit.harness.location import ANCHORS, data_folder
+
+    folder = data_folder(os.environ) if data is None else data
+    return Postgres(text, create=create, busy=busy, anchors=folder / ANCHORS)
+
+
+def prepare(database: Versioned, location: str) -> None:
+    """Make the tables of an empty database, or take those that are there to this version."""
+    if _known(database, location) == schema.VERSION:
         return
-    except NotADirectoryError:
-        raise InputError(
-            Problem("store-path", f"the path `{path}` leads through a file", "name another path")
-        ) from None
-    except OSError as error:
-        raise _permission(path, error) from error
-    if stat.S_ISDIR(found.st_mode):
-        raise InputError(
-            Problem("store-directory", f"`{path}` is a folder", "name the database file in it")
-        )
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(Problem("store-path", f"`{path}` is not a file", "name another path"))
-    try:
-        with path.open("rb") as file:
-            header = file.read(len(_HEADER))
-    except OSError as error:
-        raise _permission(path, error) from error
-    if header and header != _HEADER:
+    with database.writing() as db:
+        # Asked again as the only writer: another process may have been first.
+        version = _known(database, location)
+        if not version:
+            schema.create(db)
+        for step in schema.MIGRATIONS[version - 1 :] if version else ():
+            step(db)
+        if version != schema.VERSION:
+            database.mark(schema.VERSION)
+
+
+def _known(database: Versioned, location: str) -> int:
+    if (version := database.version()) > schema.VERSION:
         raise StoreError(
             Problem(
-                "store-corrupt",
-                f"`{path}` is not a database, or its first page is damaged",
-                "name another file, or put a copy of it back",
+                "store-newer",
+                f"`{location}` was written by a newer remit: its version is {version}, "
+                f"this one knows up to {schema.VERSION}",
+                "use the newer remit",
             )
         )
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise StoreError(
-            Problem(
-                "store-read-only",
-                f"the database `{path}` cannot be written",
-                "make the file and its folder writable: every decision is recorded",
-            )
-        )
-
-
-def _make(path: Path) -> None:
-    """Make an empty file for the owner alone: the log holds what calls were given."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise _permission(path, error) from error
-
-
-def _missing(path: Path) -> StoreError:
-    return StoreError(
-        Problem("store-missing", f"there is no database at `{path}`", "`remit init` makes one")
-    )
-
-
-def _permission(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        Problem(
-            "store-permission",
-            f"the database `{path}` cannot be opened: {(error.strerror or str(error)).lower()}",
-            "look at the permissions of the file and of its folder",
-        )
-    )
+    return version

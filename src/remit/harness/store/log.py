@@ -10,7 +10,7 @@ from typing import Any
 import peewee
 from attrs import frozen
 
-from remit.harness.store.anchor import GENESIS, Anchor, Head
+from remit.harness.store.anchor import GENESIS, Head
 from remit.harness.store.database import Database
 from remit.harness.store.errors import StoreError
 from remit.harness.store.events import COLUMNS, KINDS, SYSTEM, Event, event_hash, stamp
@@ -96,9 +96,14 @@ class Writer:
 class Log:
     """The log of one store."""
 
-    def __init__(self, database: Database, anchor: Anchor) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._anchor = anchor
+        self._anchor = database.anchor
+
+    @property
+    def anchored(self) -> bool:
+        """Does this machine hold the log against an anchor."""
+        return self._anchor.read() is not None
 
     @contextmanager
     def writing(self, now: datetime) -> Iterator[Writer]:
@@ -187,7 +192,7 @@ class Log:
         after: int = 0,
         *,
         kinds: Collection[str] = (),
-        limit: int = -1,
+        limit: int | None = None,
     ) -> list[Event]:
         """Return records in order, those after a number, of one space or all, of some kinds."""
         where, params = "seq > ?", [after, *(() if space is None else (space,)), *kinds]
@@ -195,9 +200,10 @@ class Log:
             where += " AND space = ?"
         if kinds:
             where += f" AND kind IN ({', '.join('?' * len(kinds))})"
-        query = f"{_SELECT} WHERE {where} ORDER BY seq LIMIT ?"
-        rows = self._database.rows(query, (*params, limit))
-        return list(map(_event, rows))
+        query = f"{_SELECT} WHERE {where} ORDER BY seq"
+        if limit is not None:
+            query, params = f"{query} LIMIT ?", [*params, limit]
+        return list(map(_event, self._database.rows(query, params)))
 
     def verify(self) -> Verified:
         """Recompute every hash, and hold the end against the anchor."""

@@ -7,6 +7,7 @@ An index is named after its model's class, so class names are unique in here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import peewee
@@ -14,6 +15,7 @@ from peewee import BooleanField, IntegerField, Model, TextField
 
 __all__ = [
     "APPLICATION_ID",
+    "CHANNEL",
     "INDEXES",
     "MIGRATIONS",
     "VERSION",
@@ -23,11 +25,14 @@ __all__ = [
     "PlanRow",
     "SpaceRow",
     "create",
+    "spelt",
     "sql",
 ]
 
 #: ``Rmit``: tells a database of ours from that of another program.
 APPLICATION_ID = 0x526D6974
+#: Where a server tells those who listen that records were committed.
+CHANNEL = "remit_event"
 
 
 class EventRow(Model):
@@ -152,11 +157,25 @@ class PlanRow(Model):
 INDEXES: tuple[type[Model], ...] = (SpaceRow, ApprovalRow, GrantRow, PlanRow)
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
-_APPEND_ONLY = (
+_SQLITE = (
     "CREATE TRIGGER event_update BEFORE UPDATE ON event"
     " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
     "CREATE TRIGGER event_delete BEFORE DELETE ON event"
     " BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
+)
+_POSTGRES = (
+    "CREATE FUNCTION event_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    " RAISE integrity_constraint_violation USING MESSAGE = 'the log is append-only'; END $$",
+    "CREATE TRIGGER event_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON event"
+    " EXECUTE FUNCTION event_append_only()",
+    "CREATE FUNCTION event_told() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    f" PERFORM pg_notify('{CHANNEL}', ''); RETURN NULL; END $$",
+    "CREATE TRIGGER event_told AFTER INSERT ON event EXECUTE FUNCTION event_told()",
+    # What SQLite has: the text of one value by its path, such as `$.tool`. PostgreSQL cannot read
+    # a NUL or half a surrogate pair, which models write, so every `\u` comes out as no name has it.
+    "CREATE FUNCTION json_extract(body text, path text) RETURNS text LANGUAGE sql IMMUTABLE"
+    r" AS $$ SELECT replace(replace(body, '\\', '!!'), '\u', '!u')::json"
+    " #>> string_to_array(substr(path, 3), '.') $$",
 )
 
 
@@ -189,11 +208,21 @@ def create(db: peewee.Database, tables: tuple[type[Model], ...] = (EventRow, *IN
     for table in tables:
         peewee.SchemaManager(table, db).create_all(safe=False)
     if EventRow in tables:
-        for trigger in _APPEND_ONLY:
-            sql(db, trigger)
+        for statement in _POSTGRES if _server(db) else _SQLITE:
+            sql(db, statement)
 
 
 def sql(db: peewee.Database, statement: str, params: Sequence[object] = ()) -> Any:
     """Run a statement as it is written, which costs a twentieth of a built query."""
     run: Any = db.execute_sql
-    return run(statement, params)
+    return run(spelt(statement) if _server(db) else statement, params)
+
+
+@lru_cache(maxsize=256)
+def spelt(statement: str) -> str:
+    """Return a statement as PostgreSQL's driver wants it: ours never write a ``?`` in a text."""
+    return statement.replace("%", "%%").replace("?", "%s")
+
+
+def _server(db: peewee.Database) -> bool:
+    return not isinstance(db, peewee.SqliteDatabase)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from remit.harness.store.anchor import Anchor
 from remit.harness.store.approvals import Approvals
-from remit.harness.store.database import BUSY_SECONDS, Database
+from remit.harness.store.database import BUSY_SECONDS, Database, connect
 from remit.harness.store.events import SYSTEM
 from remit.harness.store.exits import Exits
 from remit.harness.store.grants import Grants
 from remit.harness.store.log import Log
 from remit.harness.store.plans import Plans
 from remit.harness.store.spaces import Spaces
-from remit.policy.problems import InputError, Problem
 
 __all__ = ["Store"]
 
@@ -31,7 +30,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.log = Log(database, Anchor.beside(database.path))
+        self.log = Log(database)
         self.spaces = Spaces(database, self.log)
         self.approvals = Approvals(database, self.log, self.spaces)
         self.exits = Exits(database, self.log, self.spaces, self.approvals)
@@ -45,23 +44,17 @@ class Store:
         *,
         create: datetime | None = None,
         busy: float = BUSY_SECONDS,
+        data: Path | None = None,
     ) -> Store:
-        """Open the database at a path; ``create`` is the time at which to make it if missing.
+        """Open the database at a path or a URL; ``create`` is when to make what is missing of it.
 
-        ``busy`` is how many seconds to wait for another process's transaction.
+        ``busy`` is how many seconds to wait for another's transaction. ``data`` is this machine's
+        data folder, where the anchor of a server's database is; the user's own if it is not given.
         """
-        if "://" in str(location):
-            raise InputError(
-                Problem(
-                    "store-kind",
-                    f"`{location}` is not a path; databases other than SQLite come later",
-                    "give the path of a file",
-                )
-            )
-        database = Database(Path(location), create=create is not None, busy=busy)
-        store = cls(database)
+        store = cls(connect(location, create=create is not None, busy=busy, data=data))
         try:
-            if create is not None and not store.log.head():
+            # Without an anchor this machine has nothing to hold the log against from now on.
+            if create is not None and not (store.log.anchored and store.log.head()):
                 with store.log.writing(create) as writer:
                     if not writer.head.seq:
                         writer.record("workspace.made", {}, actor=SYSTEM)
@@ -71,13 +64,30 @@ class Store:
         return store
 
     @property
+    def location(self) -> str:
+        """Where the database is, as it may be shown: a path, or a URL without a password."""
+        return self._database.location
+
+    @property
     def path(self) -> Path:
-        """The file of the database."""
-        return self._database.path
+        """The file of a database that is one."""
+        return Path(self.location)
 
     def data_version(self) -> int:
         """Return a number that grows with every change, by whatever process: cheap to poll."""
         return self.log.head()
+
+    def wait(self, after: int, seconds: float) -> int:
+        """Return the number of the last record, once one came after ``after`` or time is over.
+
+        Other threads may use the store meanwhile. A server tells of a commit; a file is looked at
+        twenty times a second.
+        """
+        until = time.monotonic() + seconds
+        with self._database.watching() as wait:
+            while (last := self.log.head()) <= after and (left := until - time.monotonic()) > 0:
+                wait(left)
+        return last
 
     def close(self) -> None:
         """Close the database; a second time does nothing."""
