@@ -17,18 +17,20 @@ from remit.policy.announce import announce
 from remit.policy.profile import Brief
 from remit.policy.projection import Host, Projection
 from remit.policy.tasks import Task, Tracker
-from remit.policy.vocabulary import Announce
+from remit.policy.tools import Call
+from remit.policy.vocabulary import Announce, Dial, Verdict
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CASES = {c["id"]: c for c in json.loads((HERE / "conversations.json").read_text())}
 TABLE: dict[str, Any] = tomllib.loads((HERE / "conversations.toml").read_text())
-WAYS = {"run", "shown", "design", "waits", "argued"}
+WAYS = {"run", "refused", "shown", "design", "waits", "argued"}
 SCENARIOS = [
     pytest.param(scenario, id=f"{id}-{i}")
     for id, entry in TABLE.items()
     for i, scenario in enumerate(entry.get("run", []))
 ]
+REFUSED = [pytest.param(row, id=id) for id, e in TABLE.items() for row in e.get("refused", [])]
 KNOWN = {"mode", "how", "step", "narrated", "plan", "tells", "says", "lacks", "standing"}
 
 
@@ -92,3 +94,18 @@ def test_told(scenario: list[dict[str, Any]]) -> None:
             assert words in text
         for words in request.get("lacks", ()):
             assert words not in text
+
+
+@pytest.mark.parametrize("dial", Dial)
+@pytest.mark.parametrize("row", REFUSED)
+def test_refused(row: dict[str, Any], dial: Dial) -> None:
+    """The mode refuses the command whatever the dial is, and it is the mode that does."""
+    tools = _engine().with_natives(_engine().catalog("claude-code"))
+    call = Call("Bash", {"command": row["command"]})
+
+    def verdict(mode: str, dial: Dial) -> Verdict:
+        projection = _engine().project(_engine().profile(mode), tools, Host("cases"))
+        return projection.judge(call, dial).decision.verdict
+
+    assert verdict(row["mode"], dial) is Verdict.DENY
+    assert verdict("chat", Dial.AUTO) is Verdict.ALLOW

@@ -103,6 +103,13 @@ class TestStanding:
 
         assert texts == {standing(EVERY)}
 
+    def test_is_the_same_while_a_plan_goes_on(self) -> None:
+        """S001-15, S001-16: what differs from turn to turn is in the message, not before it."""
+        started, done = (request(EVERY, plan=p) for p in (PLAN, ActivePlan("p1", 5, 5, None)))
+
+        assert (started.standing, started.told) == (done.standing, done.told)
+        assert started.messages != done.messages
+
     @pytest.mark.parametrize("first", [None, FREE])
     def test_the_absence_of_policy_adds_not_a_byte(self, first: Projection | None) -> None:
         """S001-8, S002-10: no standing text and no message where no mode holds."""
