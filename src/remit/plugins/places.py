@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from posixpath import isabs, normpath
+from posixpath import normpath
 from typing import NamedTuple
 
 from remit.policy.tools import Facts
@@ -20,6 +20,7 @@ __all__ = ["Ground", "Place", "pattern"]
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 #: Device files that keep nothing.
+_WILD = re.compile(r"[*?]+")
 _FREE = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|tty|random|urandom|fd/\d+)")
 
 
@@ -42,14 +43,53 @@ def pattern(globs: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(out)})(?:/.*)?", re.DOTALL)
 
 
+class Spelling(NamedTuple):
+    """Globs as `pattern` reads them, with what a path must have for the pattern to be tried.
+
+    Trying it on every path would cost more than all the rest of placing one.
+    """
+
+    whole: re.Pattern[str]
+    parts: frozenset[str]
+    heads: tuple[str, ...]
+    tails: tuple[str, ...]
+
+    @classmethod
+    def of(cls, globs: Iterable[str]) -> Spelling:
+        """Take the first fixed part of each glob, or a fixed beginning or end of one."""
+        parts, heads, tails = set(), [], []
+        globs = list(globs)
+        for glob in globs:
+            between = glob.removeprefix("~/").strip("/").split("/")
+            if fixed := next((p for p in between if not _WILD.search(p)), ""):
+                parts.add(fixed)
+            elif head := _WILD.split(between[0])[0]:
+                heads.append(head)
+            else:
+                tails.append(_WILD.split(between[-1])[-1])
+        return cls(pattern(globs), frozenset(parts), tuple(heads), tuple(tails))
+
+    def fits(self, path: str) -> bool:
+        """Say whether a normal path matches one of the globs."""
+        between = path.split("/")
+        tried = not self.parts.isdisjoint(between)
+        if not tried and (self.heads or self.tails):
+            heads, tails = self.heads, self.tails
+            for part in between:
+                if part.startswith(heads) or part.endswith(tails):
+                    tried = True
+                    break
+        return tried and self.whole.fullmatch(path) is not None
+
+
 @cache
-def _table() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _table() -> tuple[Spelling, Spelling, Spelling]:
     text = files("remit.plugins").joinpath("programs/places.toml").read_text("utf-8")
     table = tomllib.loads(text)
     return (
-        pattern(table["secret"]["paths"]),
-        pattern(table["secret"]["samples"]),
-        pattern(table["protected"]["paths"]),
+        Spelling.of(table["secret"]["paths"]),
+        Spelling.of(table["secret"]["samples"]),
+        Spelling.of(table["protected"]["paths"]),
     )
 
 
@@ -73,20 +113,32 @@ class Ground:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.windows = bool(facts.worktree and _DRIVE.match(facts.worktree))
-        self.links = {self.normal(k): self.normal(v) for k, v in facts.links.items()}
+        self.links: dict[str, str] = {}
+        if facts.links:
+            self.links = {self.normal(k): self.normal(v) for k, v in facts.links.items()}
         self.home = self.normal(facts.home) if facts.home else "~"
         self.roots = self._both(facts.worktree)
         self.scratch = self._both(facts.scratch)
         self.wants: set[str] = set()
+        self._kept: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     def _both(self, path: str | None) -> tuple[str, ...]:
         if path is None:
             return ()
         spelled = self.normal(path)
-        return tuple(dict.fromkeys((spelled, self.links.get(spelled, spelled))))
+        end = self.links.get(spelled, spelled)
+        return (spelled,) if end == spelled else (spelled, end)
 
     def normal(self, path: str) -> str:
         """Return a path without ``.``, ``..`` and doubled ``/``, as this system compares it."""
+        if (
+            path[:1] == "/"
+            and path[-1] != "/"
+            and "/." not in path
+            and "//" not in path
+            and not self.windows
+        ):
+            return path
         if self.windows:
             path = path.replace("\\", "/").casefold()
             if path[1:3] == ":/":
@@ -96,11 +148,10 @@ class Ground:
 
     def absolute(self, path: str, cwd: str | None) -> str | None:
         """Return an absolute spelling; None for a relative path where the folder is unknown."""
-        if path == "~" or path.startswith("~/"):
-            return self.normal(self.home + path[1:])
-        if path.startswith("~"):
-            return self.normal(path)
-        if isabs(path) or (self.windows and (_DRIVE.match(path) or path.startswith("\\"))):
+        if path[:1] == "~":
+            own = path == "~" or path[1] == "/"
+            return self.normal(self.home + path[1:] if own else path)
+        if path[:1] == "/" or (self.windows and (_DRIVE.match(path) or path.startswith("\\"))):
             return self.normal(path)
         if cwd is None:
             return None
@@ -147,8 +198,9 @@ class Ground:
         for root in roots:
             if path == root:
                 return "."
-            if path.startswith(root.rstrip("/") + "/"):
-                return path[len(root.rstrip("/")) + 1 :]
+            head = root if root[-1:] == "/" else f"{root}/"
+            if path.startswith(head):
+                return path[len(head) :]
         return None
 
     def place(self, path: str, cwd: str | None) -> Place | None:
@@ -156,52 +208,65 @@ class Ground:
         spelled = self.absolute(path, cwd)
         if spelled is None:
             return None
-        if _FREE.fullmatch(spelled):
+        if spelled[:5] == "/dev/" and _FREE.fullmatch(spelled):
             return Place((spelled,), free=True)
         end = self.resolved(spelled)
         seen = self.seen(spelled)
         if self.scratch and self._within(end, self.scratch):
             return Place((end,), free=True, seen=seen)
-        ends = tuple(dict.fromkeys((end, spelled)))
-        relative = [self._within(e, self.roots) for e in ends]
-        secret, samples, kept = _table()
-        guarded = next(
-            (
-                e
-                for e, r in zip(ends, relative, strict=True)
-                if any(e == p or e.startswith(p + "/") for p in self._listed("protected"))
-                or (r is not None and kept.fullmatch("/" + r))
-            ),
-            "",
-        )
-        hidden = next(
-            (
-                e
-                for e in ends
-                if any(e == p or e.startswith(p + "/") for p in self._listed("hidden"))
-            ),
-            "",
-        )
+        if end == spelled:
+            inside = self._within(end, self.roots)
+            name = end if inside is None else inside
+            guarded, covered, secret = self._rules(end, inside)
+            return Place((name,), inside is not None, False, secret, guarded, covered, seen)
+        names, rules = [], []
+        for path in (end, spelled):
+            inside = self._within(path, self.roots)
+            names.append(path if inside is None else inside)
+            rules.append(self._rules(path, inside))
+        (guarded, covered, secret), (also_guarded, also_covered, also_secret) = rules
         return Place(
-            tuple(r if r is not None else e for e, r in zip(ends, relative, strict=True)),
-            inside=relative[0] is not None,
-            secret=any(secret.fullmatch(e) and not samples.fullmatch(e) for e in ends),
-            protected=guarded,
-            hidden=hidden,
-            seen=seen,
+            tuple(names),
+            self._within(end, self.roots) is not None,
+            False,
+            secret or also_secret,
+            guarded or also_guarded,
+            covered or also_covered,
+            seen,
         )
 
-    def _listed(self, which: str) -> tuple[str, ...]:
-        paths: tuple[str, ...] = getattr(self.facts, which)
-        return tuple(dict.fromkeys(p for path in paths for p in self._both(path)))
+    def _rules(self, path: str, inside: str | None) -> tuple[str, str, bool]:
+        """Say of one end of a path whether it is protected, hidden (itself, if so) and secret."""
+        secret, samples, own = _table()
+        protected, hidden = self.kept
+        kept = (protected and f"{path}/".startswith(protected)) or (
+            inside is not None and own.fits(f"/{inside}")
+        )
+        return (
+            path if kept else "",
+            path if hidden and f"{path}/".startswith(hidden) else "",
+            secret.fits(path) and not samples.fits(path),
+        )
+
+    @property
+    def kept(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The protected and the hidden paths, both ends of links, each with ``/`` behind it."""
+        if self._kept is None:
+            self._kept = self._below(self.facts.protected), self._below(self.facts.hidden)
+        return self._kept
+
+    def _below(self, paths: tuple[str, ...]) -> tuple[str, ...]:
+        ends = [end for path in paths for end in self._both(path)]
+        return tuple(dict.fromkeys([f"{end.rstrip('/')}/" for end in ends])) if ends else ()
 
     def shields(self, path: str, cwd: str | None) -> str:
         """Return a protected path that lies below this one; empty where none does."""
-        spelled = self.absolute(path, cwd)
+        protected, hidden = self.kept
+        spelled = self.absolute(path, cwd) if protected or hidden else None
         if spelled is None:
             return ""
-        below = (spelled, self.resolved(spelled))
-        for kept in (*self._listed("protected"), *self._listed("hidden")):
-            if any(kept.startswith(b.rstrip("/") + "/") for b in below):
-                return kept
+        below = tuple(b.rstrip("/") + "/" for b in (spelled, self.resolved(spelled)))
+        for kept in (*protected, *hidden):
+            if any(kept.startswith(b) and kept != b for b in below):
+                return kept[:-1]
         return ""

@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from remit.plugins.conformance import Line, lines
-from remit.plugins.shell import read_shell, wrap
+from remit.plugins.shell import read_shell, rows, walk
 from remit.policy.tools import Facts
 from remit.policy.vocabulary import EFFECTS
 
@@ -54,10 +54,10 @@ def test_every_row_is_needed(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any row of the table of wrappers, a line of the corpus is wrong."""
     head = f'["{row}"]' if " " in row or f"\n[{row}]" not in TABLE else f"[{row}]"
     before, _, after = TABLE.partition(f"\n{head}\n")
-    left = wrap.parse_rows(
+    left = rows.parse_rows(
         before + "\n" + after[after.index("\n[") :] if "\n[" in after else before
     )
-    monkeypatch.setattr(wrap, "rows", lambda: left)
+    monkeypatch.setattr(walk, "rows", lambda: left)
     names = {row, *(n.strip() for n in tomllib.loads(TABLE)[row].get("names", "").split(","))}
 
     named = [line for line in LINES if any(n in line.command for n in names - {""})]

@@ -12,6 +12,7 @@ __all__ = ["Argv", "Grammar", "read"]
 
 #: What an option takes: nothing, a value, or a value only when it is attached.
 _FLAG, _VALUE, _OPTIONAL = 0, 1, 2
+_NONE: frozenset[str] = frozenset()
 
 
 @frozen
@@ -37,32 +38,35 @@ class Grammar:
         return min(found, key=len) if found else name
 
 
-@frozen
 class Argv:
     """The words of one command, taken apart.
 
     ``loose`` holds words that may be options although it cannot be seen which. ``after`` are the
-    operands behind ``--``.
+    operands behind ``--``. ``names`` are the options given.
     """
 
-    options: Sequence[tuple[str, Text | None]]
-    operands: Sequence[Text]
-    loose: Sequence[Loose] = ()
-    after: int = -1
+    __slots__ = ("after", "loose", "names", "operands", "options")
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The options given."""
-        return frozenset(name for name, _ in self.options)
+    def __init__(
+        self,
+        options: Sequence[tuple[str, Text | None]],
+        operands: Sequence[Text],
+        loose: Sequence[Loose] = (),
+        after: int = -1,
+    ) -> None:
+        self.options = options
+        self.operands = operands
+        self.loose = loose
+        self.after = after
+        self.names = frozenset([name for name, _ in options]) if options else _NONE
 
     def values(self, *names: str) -> list[Text]:
         """Return the values of options, in order."""
         return [v for name, v in self.options if name in names and v is not None]
 
     def has(self, names: Iterable[str]) -> bool:
-        """Say whether one of these options is given; ``/name`` matches any that begins so."""
-        given = self.names
-        return any(n in given for n in names)
+        """Say whether one of these options is given."""
+        return not self.names.isdisjoint(names)
 
 
 def read(args: Sequence[Text], grammar: Grammar) -> Argv:
@@ -76,7 +80,8 @@ def read(args: Sequence[Text], grammar: Grammar) -> Argv:
     while i < n:
         arg = args[i]
         i += 1
-        if not isinstance(arg, str):
+        if type(arg) is not str:
+            assert isinstance(arg, Loose)
             if arg.choices and not any(c[:1] == "-" for c in arg.choices):
                 operands.append(arg)
             elif arg.prefix[:1] == "-" and arg.prefix[:2] != "--" and len(arg.prefix) > 1:
@@ -93,8 +98,12 @@ def read(args: Sequence[Text], grammar: Grammar) -> Argv:
                 operands += args[i:]
                 break
             continue
-        head = arg[:2]
-        if head == "--":
+        if arg[:1] != "-" and not grammar.plus:
+            operands.append(arg)
+            if grammar.stop:
+                operands += args[i:]
+                break
+        elif arg[:2] == "--":
             if arg == "--":
                 after = len(operands)
                 operands += args[i:]
@@ -108,7 +117,7 @@ def read(args: Sequence[Text], grammar: Grammar) -> Argv:
                 i += 1
             else:
                 options.append((name, None))
-        elif head[:1] == "-" and len(arg) > 1:
+        elif arg[:1] == "-" and len(arg) > 1:
             if not grammar.cluster:
                 name, equals, value = arg.partition("=")
                 if equals:

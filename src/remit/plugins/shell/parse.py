@@ -11,28 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remit.plugins.shell.lexer import Lexer
+from remit.plugins.shell.compound import CLOSERS, Compound
+from remit.plugins.shell.cursor import HIDDEN, WORK
 from remit.plugins.shell.syntax import (
     Assign,
-    Case,
-    Coproc,
     Document,
-    For,
-    Func,
-    Group,
-    Loop,
     Node,
     Pipe,
     Redir,
     Seq,
     Simple,
     SyntaxTrouble,
-    Test,
     Value,
     Word,
 )
 
-__all__ = ["parse"]
+__all__ = ["Parser", "parse", "plain"]
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\+?)=", re.ASCII)
 _ASSIGN_ITEM = re.compile(r"([A-Za-z_]\w*)\[", re.ASCII)
@@ -40,11 +34,25 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _REDIR = re.compile(
     r"(?:(\d+)|\{([A-Za-z_]\w*)\})?(&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||>(?!\()|<(?!\())"
 )
-_OPERATOR = re.compile(r"&&|\|\||\|&|;;&|;;|;&|[|&;\n()]")
+_OPERATOR = re.compile(r"[ \t]*(&&|\|\||\|&|;;&|;;|;&|[|&;\n()])")
+#: Words whose text is plain to see, quoted or not, each behind a blank; a run of them is taken at
+#: once. What else a word can hold, and what can follow one, is left to `Lexer.word`.
+_TEXT = r"(?:[\w./:,@%^+=-]++|'[^']*+'|\"[^\"\\$`]*+\")++(?=[\s;|&)]|\Z)"
+_RUN = re.compile(rf"{_TEXT}(?:[ \t]++{_TEXT})*+")
+_FIRST = re.compile(rf"(?![A-Za-z_]\w*\+?=){_TEXT}(?:[ \t]++{_TEXT})*+", re.ASCII)
+_ONE = re.compile(r"(?:[\w./:,@%^+=-]++|'[^']*+'|\"[^\"]*+\")++")
+_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+#: A reserved word that begins a command.
+_RESERVED = re.compile(
+    r"(?:\{|if|while|until|for|select|case|\[\[|function|coproc|time|!)(?=[\s;|&()<>]|\Z)"
+)
 _FUNCTION = re.compile(r"[ \t]*\([ \t]*\)")
 
-_CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
 _FOLDER = frozenset({"cd", "pushd", "popd"})
+_WORDS = CLOSERS | {"if", "for", "select", "while", "until", "case", "in", "function"}
+_WORDS |= {"time", "coproc"}
+_BETWEEN = frozenset({"&&", "||", "&", ";", "\n"})
+_SEMI = frozenset({";", "&"})
 
 
 def parse(text: str) -> Seq:
@@ -56,8 +64,28 @@ def parse(text: str) -> Seq:
     return found
 
 
-class Parser(Lexer):
+def plain(text: str) -> list[str] | None:
+    """Return the words of a line that is one run of them and nothing else; None for any other."""
+    if _FIRST.fullmatch(text) and text.isascii() and not HIDDEN.search(text):
+        words = _unquoted(text)
+        return None if words[0] in _WORDS else words
+    return None
+
+
+def _unquoted(text: str) -> list[str]:
+    """Take a run of plain words apart."""
+    if "'" in text or '"' in text:
+        return [_QUOTES.sub(r"\1\2", w) if "'" in w or '"' in w else w for w in _ONE.findall(text)]
+    return text.split()
+
+
+class Parser(Compound):
     """A cursor over one text."""
+
+    #: Runs of plain words are taken at once, which changes nothing but the time it takes.
+    quick = True
+    #: The operator at the cursor, behind a pipeline.
+    op = ""
 
     def sequence(self, until: frozenset[str]) -> Seq:
         """Parse commands up to the end, a closing ``)`` or a word of ``until``."""
@@ -66,262 +94,70 @@ class Parser(Lexer):
         items: list[tuple[Node, str]] = []
         while True:
             self.blank(newlines=True)
-            c = self.peek()
-            if c == "" or c == ")" or self.text.startswith((";;", ";&"), self.i):
+            c = self.text[self.i : self.i + 1]
+            if c == "" or c == ")" or (c == ";" and self.text[self.i + 1 : self.i + 2] in _SEMI):
                 break
-            if self.at_word(until):
+            if until and self.bare_word() in until:
                 break
             if c == ";" or c == "&" or c == "|":
                 raise SyntaxTrouble(f"a command was expected before `{c}`")
             node = self.pipeline()
-            self.blank()
-            op = self.operator()
-            if op in ("&&", "||", "&", ";", "\n"):
+            op = self.op
+            if op in _BETWEEN:
                 self.i += len(op)
                 if op == "\n":
                     self.documents()
                 items.append((node, op))
                 if op in ("&&", "||"):
                     self.blank(newlines=True)
-                    if self.peek() in ("", ")") or self.at_word(_CLOSERS):
+                    if self.peek() in ("", ")") or self.at_word(CLOSERS):
                         raise SyntaxTrouble(f"a command was expected after `{op}`")
                 continue
             items.append((node, ""))
             if op == "" and self.i < len(self.text) and not self.at_word(until):
                 raise SyntaxTrouble(f"`{self.text[self.i : self.i + 10]}` was not expected there")
         self.depth -= 1
-        found = Seq(items, frozenset(self.assigned))
-        outer |= self.assigned
-        self.assigned = outer
-        return found
+        assigned, self.assigned = self.assigned, outer
+        if assigned:
+            outer |= assigned
+            return Seq(items, frozenset(assigned))
+        return Seq(items)
 
     def operator(self) -> str:
-        """Return the operator at the cursor, or the empty text."""
+        """Skip blanks and return the operator at the cursor, or the empty text."""
+        if self.i >= len(self.text):
+            return ""
         found = _OPERATOR.match(self.text, self.i)
-        return found[0] if found else ""
+        if found is None:
+            self.blank()
+            found = _OPERATOR.match(self.text, self.i)
+            if found is None:
+                return ""
+        self.i = found.start(1)
+        return found[1]
 
     def pipeline(self) -> Node:
         """Parse ``[time] [!] command [| command]...``."""
-        items = [self.timed()]
-        while True:
-            self.blank()
-            if self.operator() not in ("|", "|&"):
-                break
-            self.i += len(self.operator())
+        first = self.command()
+        op = self.op = self.operator()
+        if op != "|" and op != "|&":
+            return first
+        items = [first]
+        while op == "|" or op == "|&":
+            self.i += len(op)
             self.blank(newlines=True)
-            items.append(self.timed())
-        return items[0] if len(items) == 1 else Pipe(items)
-
-    def timed(self) -> Node:
-        """Parse a command behind ``!`` and ``time``, which change nothing of what runs."""
-        while self.peek() in "!t":
-            word = self.bare_word()
-            if word == "!":
-                self.i += 1
-                self.blank()
-            elif word == "time":
-                self.i += 4
-                self.blank()
-                while self.text.startswith(("-p", "--"), self.i):
-                    self.i += 2
-                    self.blank()
-                if self.operator() or self.i >= len(self.text):
-                    return Simple((), (), (), (self.i, self.i), "time")
-            else:
-                break
-            if self.peek() == "":
-                break
-        return self.command()
+            items.append(self.command())
+            op = self.op = self.operator()
+        return Pipe(items)
 
     def command(self) -> Node:
         """Parse one command: compound, definition or simple."""
-        text, start = self.text, self.i
-        c = self.peek()
+        c = self.text[self.i : self.i + 1]
         if c == "(":
-            if text.startswith("((", start):
-                found = self.arithmetic_command()
-                if found is not None:
-                    return found
-            self.i += 1
-            body = self.sequence(frozenset())
-            self.expect(")")
-            return Group(body, True, self.redirections())
-        if c in "{[iwucfs":
-            word = self.reserved()
-            if word is not None:
-                return word
-        if c == "c" and self.at_word(frozenset({"coproc"})):
-            return self.coproc()
+            return self.parenthesis()
+        if c in "{[iwucfst!" and (found := _RESERVED.match(self.text, self.i)):
+            return self.reserved(found[0])
         return self.simple()
-
-    def reserved(self) -> Node | None:
-        """Parse the compound command that begins here, None if none does."""
-        word = self.bare_word()
-        if word == "{":
-            self.i += 1
-            body = self.sequence(frozenset({"}"}))
-            self.expect("}")
-            return Group(body, False, self.redirections())
-        if word == "if":
-            return self.conditional()
-        if word in ("while", "until"):
-            self.i += len(word)
-            test = self.sequence(frozenset({"do"}))
-            self.expect("do")
-            body = self.sequence(frozenset({"done"}))
-            self.expect("done")
-            return Loop((test, body), True, self.redirections())
-        if word in ("for", "select"):
-            self.i += len(word)
-            return self.each()
-        if word == "case":
-            self.i += 4
-            return self.case()
-        if word == "[[":
-            self.i += 2
-            return self.test()
-        if word == "function":
-            self.i += 8
-            self.blank()
-            name = self.raw_name()
-            found = _FUNCTION.match(self.text, self.i)
-            if found:
-                self.i = found.end()
-            return self.definition(name)
-        return None
-
-    def conditional(self) -> Node:
-        """Parse ``if``."""
-        self.i += 2
-        bodies = [self.sequence(frozenset({"then"}))]
-        self.expect("then")
-        while True:
-            bodies.append(self.sequence(frozenset({"elif", "else", "fi"})))
-            if self.take("elif"):
-                bodies.append(self.sequence(frozenset({"then"})))
-                self.expect("then")
-            elif self.take("else"):
-                bodies.append(self.sequence(frozenset({"fi"})))
-                self.expect("fi")
-                break
-            else:
-                self.expect("fi")
-                break
-        return Loop(bodies, False, self.redirections())
-
-    def each(self) -> Node:
-        """Parse what follows ``for`` or ``select``."""
-        self.blank()
-        if self.text.startswith("((", self.i):
-            head = self.arithmetic_command()
-            if head is None:
-                raise SyntaxTrouble("the head of a `for` could not be read")
-            self.blank(newlines=True)
-            self.take(";")
-            body = self.loop_body()
-            return Loop((Seq([(head, ";")]), body), True, self.redirections())
-        name = _NAME.match(self.text, self.i)
-        if name is None:
-            raise SyntaxTrouble("`for` wants a name")
-        self.i = name.end()
-        self.assigned.add(name[0])
-        self.blank(newlines=True)
-        words: list[Value] | None = None
-        if self.take("in"):
-            words = []
-            while True:
-                self.blank()
-                if self.operator() or self.i >= len(self.text):
-                    break
-                words.append(self.word())
-        self.blank()
-        if self.peek() == ";":
-            self.i += 1
-        return For(name[0], words, self.loop_body(), self.redirections())
-
-    def loop_body(self) -> Seq:
-        """Parse ``do ... done`` or ``{ ... }``."""
-        self.newlines()
-        close = "done"
-        if not self.take("do"):
-            self.expect("{")
-            close = "}"
-        body = self.sequence(frozenset({close}))
-        self.expect(close)
-        return body
-
-    def case(self) -> Node:
-        """Parse what follows ``case``."""
-        self.blank()
-        subject = self.word()
-        self.newlines()
-        self.expect("in")
-        branches: list[tuple[Sequence[Value], Seq]] = []
-        while True:
-            self.newlines()
-            if self.take("esac"):
-                break
-            if self.peek() == "(":
-                self.i += 1
-            patterns: list[Value] = []
-            while True:
-                self.blank()
-                patterns.append(self.word())
-                self.blank()
-                if self.peek() != "|":
-                    break
-                self.i += 1
-            self.expect(")")
-            branches.append((patterns, self.sequence(frozenset({"esac"}))))
-            self.blank(newlines=True)
-            if (op := self.operator()) in (";;", ";&", ";;&"):
-                self.i += len(op)
-        return Case(subject, branches, self.redirections())
-
-    def test(self) -> Node:
-        """Parse what follows ``[[``."""
-        words: list[Value] = []
-        while True:
-            self.blank(newlines=True)
-            if self.take("]]"):
-                break
-            c = self.peek()
-            if c == "":
-                raise SyntaxTrouble("`[[` is not closed")
-            if c in "()<>!" and not self.text.startswith(("<(", ">("), self.i):
-                self.i += 1
-            elif self.text.startswith(("&&", "||"), self.i):
-                self.i += 2
-            else:
-                words.append(self.pattern_word())
-        return Test(words, self.redirections())
-
-    def arithmetic_command(self) -> Test | None:
-        """Parse ``(( ))``; None, with the cursor unmoved, if these are two subshells."""
-        start = self.i
-        found = self.arithmetic(start + 2, "))")
-        if found is None:
-            self.i = start
-            return None
-        return Test((Word((found,), found.text),), self.redirections(), True)
-
-    def coproc(self) -> Node:
-        """Parse ``coproc [NAME] command``."""
-        self.i += 6
-        self.blank()
-        name = _NAME.match(self.text, self.i)
-        if name is not None:
-            after = name.end()
-            while self.text[after : after + 1] in (" ", "\t"):
-                after += 1
-            if self.text[after : after + 1] in ("{", "("):
-                self.i = after
-        return Coproc(self.command())
-
-    def definition(self, name: str) -> Node:
-        """Parse the body of a function."""
-        self.newlines()
-        return Func(name, self.command())
 
     def simple(self) -> Node:
         """Parse a simple command, or the definition of a function."""
@@ -329,9 +165,21 @@ class Parser(Lexer):
         assigns: list[Assign] = []
         words: list[Value] = []
         redirs: list[Redir] = []
-        end = start
-        while self.i < len(text):
+        end, size = start, len(text)
+        quick = self.quick and self.plain
+        while self.i < size:
             c = text[self.i]
+            if c in "\n;|)":
+                break
+            if (
+                quick
+                and (found := (_RUN if words else _FIRST).match(text, self.i))
+                and self.run(found[0], words)
+            ):
+                end = self.i = found.end()
+                if self.i < size and text[self.i] in " \t":
+                    self.blank()
+                continue
             if c in "<>&0123456789{":
                 redir = self.redirection()
                 if redir is not None:
@@ -339,7 +187,7 @@ class Parser(Lexer):
                     end = self.i
                     self.blank()
                     continue
-            if c in "\n;|&)":
+            if c == "&":
                 break
             if c == "(":
                 empty = _FUNCTION.match(text, self.i)
@@ -354,17 +202,31 @@ class Parser(Lexer):
                     end = self.i
                     self.blank()
                     continue
-            quoted = self.peek() in "'\"\\"
-            found = self.word()
-            if not words and isinstance(found, str) and found in _CLOSERS and not quoted:
-                raise SyntaxTrouble(f"`{found}` was not expected there")
-            words.append(found)
-            self.note(found)
+            quoted = c in "'\"\\"
+            word = self.word()
+            if not words and isinstance(word, str) and word in CLOSERS and not quoted:
+                raise SyntaxTrouble(f"`{word}` was not expected there")
+            words.append(word)
+            self.note(word)
             end = self.i
             self.blank()
         if self.i == start:
             raise SyntaxTrouble(f"`{text[start : start + 10]}` was not expected there")
         return Simple(assigns, words, redirs, (start, end), text[start:end])
+
+    def run(self, text: str, words: list[Value]) -> bool:
+        """Add a run of plain words to a command; False if its first word needs a closer look."""
+        found = _unquoted(text)
+        if not words and found[0] in CLOSERS:
+            return False
+        self.work[0] += len(found)
+        if self.work[0] > WORK:
+            raise SyntaxTrouble(f"it has more than {WORK} words")
+        words += found
+        if "=" in text or not _FOLDER.isdisjoint(found):
+            for word in found:
+                self.note(word)
+        return True
 
     def note(self, word: Value) -> None:
         """Note what a word may assign: ``export A=1`` does, and so may ``cd``."""

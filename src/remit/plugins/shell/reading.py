@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
+from typing import NamedTuple
 
-from attrs import field, frozen
+from attrs import frozen
 
 from remit.policy.tools import CallEffects
 
@@ -15,8 +16,7 @@ __all__ = ["Note", "Part", "Reading"]
 _SPAWN = "process.spawn"
 
 
-@frozen
-class Part:
+class Part(NamedTuple):
     """One command or redirection that would run.
 
     ``targets`` maps each of its effects to what it acts on; ``opaque`` says that not everything of
@@ -24,7 +24,7 @@ class Part:
     """
 
     text: str
-    targets: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    targets: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     opaque: bool = False
     why: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
@@ -111,6 +111,11 @@ class Note:
         """Note code that was not read."""
         self.add(_SPAWN, program, why)
 
+    @property
+    def blank(self) -> bool:
+        """Say whether nothing was found yet."""
+        return not (self.targets or self.opaque or self.why or self.protected)
+
     def merge(self, other: Note) -> None:
         """Take over what another note found."""
         for effect, targets in other.targets.items():
@@ -122,12 +127,12 @@ class Note:
     @property
     def part(self) -> Part:
         """The finished part."""
-        targets = {e: tuple(dict.fromkeys(t)) for e, t in self.targets.items()}
+        why, protected = self.why, self.protected
         return Part(
             self.text,
-            targets,
+            {e: tuple(dict.fromkeys(t)) for e, t in self.targets.items()} if self.targets else {},
             self.opaque,
-            tuple(dict.fromkeys(self.why)),
-            tuple(dict.fromkeys(self.protected)),
+            tuple(dict.fromkeys(why)) if why else (),
+            tuple(dict.fromkeys(protected)) if protected else (),
             self.at,
         )

@@ -76,12 +76,12 @@ class Rule:
 
     def holds(self, argv: Argv) -> bool:
         """Say whether it applies to these words."""
+        if self.has and argv.names.isdisjoint(self.has):
+            return False
         n = len(argv.operands)
         if not self.min <= n <= self.max:
             return False
         if self.first and not (n and argv.operands[0] in self.first):
-            return False
-        if self.has and not argv.has(self.has):
             return False
         if self.also and not argv.has(self.also):
             return False

@@ -34,10 +34,14 @@ def touch(note: Note, ground: Ground, folders: Sequence[str | None], value: Text
     """
     if value in ("-", ""):
         return
-    for text in (value,) if isinstance(value, str) else value.choices:
+    if isinstance(value, str):
+        for folder in folders:
+            _known(note, ground, folder, value, act)
+        return
+    for text in value.choices:
         for folder in folders:
             _known(note, ground, folder, text, act)
-    if isinstance(value, Loose) and not value.choices:
+    if not value.choices:
         for folder in folders:
             _unknown(note, ground, folder, value, act)
 

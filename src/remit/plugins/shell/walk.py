@@ -13,12 +13,15 @@ from contextlib import suppress
 from typing import Any
 
 from remit.plugins.places import Ground
-from remit.plugins.shell import builtins, judge, wrap
+from remit.plugins.shell.builtins import BUILTINS
+from remit.plugins.shell.cursor import DEPTH
 from remit.plugins.shell.environment import environment
 from remit.plugins.shell.expand import evaluate, expand, literal
-from remit.plugins.shell.lexer import DEPTH
-from remit.plugins.shell.parse import parse
+from remit.plugins.shell.judge import judge
+from remit.plugins.shell.parse import parse, plain
+from remit.plugins.shell.prints import listed, printed
 from remit.plugins.shell.reading import Note, Part
+from remit.plugins.shell.rows import rows
 from remit.plugins.shell.syntax import (
     Assign,
     Case,
@@ -43,6 +46,7 @@ from remit.plugins.shell.syntax import (
 from remit.plugins.shell.tables import Knowledge, knowledge
 from remit.plugins.shell.touch import touch
 from remit.plugins.shell.values import MANY, Loose, Text, joined, options_of, shown
+from remit.plugins.shell.wrap import unwrap
 from remit.policy.selectors import UNSEEN
 from remit.policy.tools import Facts
 
@@ -62,12 +66,7 @@ _SYSTEM = frozenset(
         "/opt/homebrew/bin",
     ]
 )
-#: A line in which no character means anything to the shell, and words that do.
-_PLAIN = re.compile(r"[\w./:,@%^+=-]+(?: +[\w./:,@%^+=-]+)*", re.ASCII)
 _PIECES = re.compile(r"[;|&(){}`]+")
-_RESERVED = frozenset(
-    ["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac"]
-) | {"in", "select", "function", "time", "coproc"}
 _NOT_THERE = frozenset({"exit", "return", "false"})
 
 
@@ -129,12 +128,13 @@ class Walk:
 
         A shell runs the lines before a wrong one, and what it makes of the rest is not known.
         """
-        if _PLAIN.fullmatch(text):
+        words = plain(text)
+        if words is not None:
             # One command of plain words: the commonest line of all needs no parser.
-            words = text.split()
-            if words and words[0] not in _RESERVED and "=" not in words[0]:
-                self.simple(Simple((), words, (), (0, len(text)), text))
-                return
+            note = Note(text, (0, len(text)))
+            self.command(words, note)
+            self.close(note)
+            return
         try:
             body = parse(text)
         except SyntaxTrouble as trouble:
@@ -195,10 +195,10 @@ class Walk:
         """Run commands in a shell of their own."""
         before = (self.vars, self.functions, self.folders)
         self.vars, self.functions = dict(self.vars), dict(self.functions)
-        printed = self.printed(body)
+        said = self.printed(body)
         self.sequence(body)
         self.vars, self.functions, self.folders = before
-        return printed
+        return said
 
     def printed(self, body: Seq) -> Text:
         """Say what a substitution prints, for the few whose output is plain to see."""
@@ -208,7 +208,7 @@ class Walk:
         node = body.items[0][0]
         if not node.words or not all(isinstance(w, str) for w in node.words):
             return unknown
-        return judge.printed(self, [shown(w) for w in node.words if isinstance(w, str)], node)
+        return printed(self, [shown(w) for w in node.words if isinstance(w, str)], node)
 
     # Nodes.
 
@@ -274,12 +274,11 @@ class Walk:
         if isinstance(node, Simple) and node.words:
             words = [w for w in node.words if isinstance(w, str)]
             if len(words) == len(node.words) and not (
-                isinstance(found := judge.printed(self, words, node), Loose)
-                and found.kind == "unknown"
+                isinstance(found := printed(self, words, node), Loose) and found.kind == "unknown"
             ):
                 return found
             if words and isinstance(node.words[0], str):
-                return judge.listed(self, node.words)
+                return listed(self, node.words)
         return Loose("|", many=True)
 
     def group(self, node: Group) -> None:
@@ -400,7 +399,7 @@ class Walk:
         if words:
             argv: list[Text] = []
             for word in words:
-                if isinstance(word, str):
+                if type(word) is str:
                     argv.append(word)
                 else:
                     argv += expand(word, self)
@@ -508,7 +507,8 @@ class Walk:
         if not argv:
             return
         program, args = argv[0], argv[1:]
-        if isinstance(program, Loose):
+        if type(program) is not str:
+            assert isinstance(program, Loose)
             for text in program.choices:
                 self.command([text, *args], note)
             if not program.choices:
@@ -528,19 +528,19 @@ class Walk:
         elif program in self.functions:
             self.call(program, args)
             return
-        builtin = builtins.BUILTINS.get(name)
+        builtin = BUILTINS.get(name)
         if builtin is not None and "/" not in program:
             builtin(self, note, args)
             return
-        row = wrap.rows().get(name)
+        row = rows().get(name)
         if row is not None:
-            wrap.unwrap(self, note, row, args)
+            unwrap(self, note, row, args)
             return
-        entry = self.known.get(name)
+        entry = self.known.entries.get(name)
         if entry is None:
             note.unread(program, f"`{program}` is not a known program")
             return
-        judge.judge(self, note, entry, args)
+        judge(self, note, entry, args)
 
     def call(self, name: str, args: Sequence[Text]) -> None:
         """Call a function with its arguments."""

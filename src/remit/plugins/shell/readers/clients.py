@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from remit.plugins.shell.argv import read
+from remit.plugins.shell.given import given
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Loose, Text, options_of, shown
@@ -69,8 +70,6 @@ def cloud(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
 
 def copy(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``scp`` and ``rsync``: the last operand is written, here or on another machine."""
-    from remit.plugins.shell.judge import given
-
     argv = read(args, entry.grammar)
     given(walk, note, entry, argv)
     if argv.has(("-n", "--dry-run", "--list-only")):

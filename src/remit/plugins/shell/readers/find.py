@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from remit.plugins.shell.argv import read
+from remit.plugins.shell.given import given
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Loose, Text, shown
@@ -123,8 +124,6 @@ def _filled(word: Text, root: Text) -> Text:
 
 def fd(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``fd``: after ``-x`` or ``-X`` stands a command that runs for what was found."""
-    from remit.plugins.shell.judge import given
-
     mark = next(
         (i for i, a in enumerate(args) if a in ("-x", "-X", "--exec", "--exec-batch")), None
     )

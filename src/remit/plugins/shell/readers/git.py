@@ -12,6 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from remit.plugins.shell.argv import Argv, read
+from remit.plugins.shell.builtins import BUILTINS
+from remit.plugins.shell.given import given
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Loose, Text, joined, options_of, shown
@@ -60,8 +62,6 @@ def git(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
         return
     folders = walk.folders
     settings: dict[str, str] = {}
-    from remit.plugins.shell.builtins import BUILTINS
-
     for name, value in argv.options:
         if value is None:
             continue
@@ -118,8 +118,6 @@ def _run(
             note.unread("git", f"`{args[0].raw}` may be any subcommand of `git {command}`")
             return
     found = read(args, sub.grammar)
-    from remit.plugins.shell.judge import given
-
     special = _SPECIAL.get(sub.name)
     if special is not None:
         special(walk, note, sub, found, repo)

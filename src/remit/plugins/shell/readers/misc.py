@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from remit.plugins.shell.argv import read
+from remit.plugins.shell.given import given
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Text, shown
@@ -133,8 +134,6 @@ def tar(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
 
 def ln(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``ln``: a link that is made here leads elsewhere for all that comes after it."""
-    from remit.plugins.shell.judge import given
-
     argv = read(args, entry.grammar)
     given(walk, note, entry, argv)
     if walk.remote:

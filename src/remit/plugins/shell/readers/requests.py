@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from remit.plugins.shell.argv import Argv, read
+from remit.plugins.shell.given import given
 from remit.plugins.shell.reading import Note
 from remit.plugins.shell.tables import Entry
 from remit.plugins.shell.values import Loose, Text, options_of, shown
@@ -46,8 +47,6 @@ def _send(note: Note, methods: Sequence[Text], url: Text, body: str | None) -> N
 
 def curl(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``curl`` and its like."""
-    from remit.plugins.shell.judge import given
-
     argv = read(args, entry.grammar)
     given(walk, note, entry, argv)
     body = next((shown(v) for v in argv.values(*_DATA)), None)
@@ -81,8 +80,6 @@ def curl(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
 
 def wget(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``wget``: it writes what it gets, unless told otherwise."""
-    from remit.plugins.shell.judge import given
-
     argv = read(args, entry.grammar)
     given(walk, note, entry, argv)
     methods = argv.values("--method")
