@@ -243,3 +243,25 @@ def test_a_read_of_a_mode_is_one_statement(store: Store, space: str) -> None:
         assert [s.split()[0] for s in said] == ["SELECT", "PRAGMA", "SELECT", "PRAGMA"]
         plan = fresh._database.row(f"EXPLAIN QUERY PLAN {said[0]}")
     assert "SEARCH space USING INDEX" in plan[-1]
+
+
+@pytest.mark.parametrize("busy", [5.0, 0.05])
+def test_waits_for_who_makes_it_at_the_same_time(path: Path, now: datetime, busy: float) -> None:
+    """A database that another process writes while it is made is waited for, as long as is said.
+
+    SQLite itself does not wait with its change to WAL mode, whatever the timeout.
+    """
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.4, other.execute, ["ROLLBACK"])
+    release.start()
+    try:
+        if busy < 1:
+            with pytest.raises(StoreError, match="held by another process"):
+                Store.open(path, create=now, busy=busy)
+        else:
+            with Store.open(path, create=now, busy=busy) as store:
+                assert store.log.verify().ok
+    finally:
+        release.join()
+        other.close()

@@ -29,6 +29,8 @@ def race(path: Path, fork: Callable[[], int]) -> Callable[[Act, int], Counter[st
                     with Store.open(path) as store:
                         os.read(read, 1)  # ends when the parent lets all of them go
                         os.write(answer, f"{act(store, number)}\n".encode())
+                except BaseException as error:  # else it would only be missing from the count
+                    os.write(answer, f"{error!r}\n".replace(" ", "_").encode())
                 finally:
                     os._exit(0)
             children.append(child)

@@ -24,7 +24,7 @@ from remit.harness.store import schema
 from remit.harness.store.anchor import Anchor
 from remit.harness.store.database import prepare
 from remit.harness.store.errors import StoreError, telling
-from remit.harness.store.sqlite_errors import FAILURES, told
+from remit.harness.store.sqlite_errors import FAILURES, held, told
 from remit.policy.problems import InputError, Problem
 
 __all__ = ["Sqlite"]
@@ -32,6 +32,8 @@ __all__ = ["Sqlite"]
 _HEADER = b"SQLite format 3\0"
 #: Seconds between two looks at whether somebody wrote.
 _LOOK = 0.05
+#: And between two tries of what SQLite itself does not wait for.
+_PAUSE = 0.01
 
 
 class Sqlite:
@@ -62,8 +64,7 @@ class Sqlite:
                 # Nothing is also what is left where the making was cut short.
                 if not self.version() and not create:
                     raise _missing(path)
-                if str(self.peewee.pragma("journal_mode")).lower() != "wal":
-                    self.peewee.pragma("journal_mode", "wal")
+                _write_ahead(self.peewee, busy)
                 prepare(self, self.location)
             except BaseException:
                 self.peewee.close()
@@ -157,6 +158,22 @@ class Sqlite:
         """Say which version is there."""
         self.peewee.pragma("application_id", schema.APPLICATION_ID)
         self.peewee.pragma("user_version", version)
+
+
+def _write_ahead(db: peewee.SqliteDatabase, busy: float) -> None:
+    """Have the database in WAL mode, whoever else is about to make that of it.
+
+    Two that both hold a snapshot and want it alone would wait for each other for ever, so SQLite
+    fails one of them at once, whatever its timeout: who fails looks again.
+    """
+    until = time.monotonic() + busy
+    while str(db.pragma("journal_mode")).lower() != "wal":
+        try:
+            db.pragma("journal_mode", "wal")
+        except peewee.OperationalError as error:
+            if not held(error) or time.monotonic() >= until:
+                raise
+            time.sleep(_PAUSE)
 
 
 def _look(path: Path, *, create: bool) -> None:

@@ -10,7 +10,7 @@ import peewee
 from remit.harness.store.errors import StoreError
 from remit.policy.problems import Problem
 
-__all__ = ["FAILURES", "told"]
+__all__ = ["FAILURES", "held", "told"]
 
 #: What the database raises by itself.
 FAILURES = (peewee.PeeweeException, sqlite3.Error)
@@ -65,10 +65,20 @@ def told(error: Exception, path: Path) -> StoreError | None:
     """Return the `StoreError` that tells of a failure, None if the failure is a fault of ours."""
     if not isinstance(error, FAILURES):
         return None
-    cause = error if isinstance(error, sqlite3.Error) else error.__context__
-    name = getattr(cause, "sqlite_errorname", None) or ""
-    known = _TOLD.get(name.removeprefix("SQLITE_").partition("_")[0])
+    known = _TOLD.get(_named(error))
     if known is None:
         return None
     code, message, hint = known
     return StoreError(Problem(code, message.format(path=path), hint))
+
+
+def held(error: Exception) -> bool:
+    """Say whether a failure is that another process has the database just now."""
+    return _named(error) in ("BUSY", "LOCKED")
+
+
+def _named(error: Exception) -> str:
+    """Return SQLite's own name of a failure, without what it adds to it."""
+    cause = error if isinstance(error, sqlite3.Error) else error.__context__
+    name = getattr(cause, "sqlite_errorname", None) or ""
+    return name.removeprefix("SQLITE_").partition("_")[0]
