@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from remit.harness.session import Answer, Run
 from remit.policy.tools import Call
 from tests.cli.conftest import Remit
-from tests.needs import need_module
+from tests.needs import need, need_module
 
 if TYPE_CHECKING:
     from remit.harness.gateway.server import Gateway
@@ -106,3 +108,44 @@ def test_without_mcp(
 
     assert said.code == 3
     assert "pip install 'remit[mcp]'" in said.err
+
+
+@pytest.mark.parametrize(("sandbox", "told"), [("none", True), ("auto", False)])
+def test_programs_of_a_repository(
+    remit: Remit,
+    workspace: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    sandbox: str,
+    told: bool,
+) -> None:
+    """Where no sandbox holds them, the programs that git would run are told at the start."""
+    need("git")
+    if sandbox != "none":
+        need("bwrap", debian="bubblewrap")
+    subprocess.run(["git", "-C", tmp_path, "init", "-q"], check=True)
+    subprocess.run(["git", "-C", tmp_path, "config", "filter.x.smudge", "run-me"], check=True)
+    remit("space", "create", "desk", "--worktree", tmp_path)
+    monkeypatch.setattr("remit.harness.gateway.run.anyio.run", lambda *_: None)
+    here = ("--db", workspace["db"], "--config", workspace["config"], "--sandbox", sandbox)
+
+    said = remit("gateway", "--space", "desk", *here, *SERVER)
+
+    assert said.code == 0
+    assert ("`filter.x.smudge` = `run-me`" in said.err) is told
+
+
+def test_sandbox_without_a_worktree(
+    remit: Remit, workspace: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sandbox of a space that has no worktree says that nothing can be written in it."""
+    need("bwrap", debian="bubblewrap")
+    remit("space", "create", "desk")
+    monkeypatch.setattr("remit.harness.gateway.run.anyio.run", lambda *_: None)
+    here = ("--db", workspace["db"], "--config", workspace["config"])
+
+    assert (
+        "has no worktree"
+        in remit("gateway", "--space", "desk", *here, "--sandbox", "auto", *SERVER).err
+    )
+    assert "has no worktree" not in remit("gateway", "--space", "desk", *here, *SERVER).err

@@ -12,7 +12,7 @@ from tests.cli.conftest import Remit
 from tests.cli.world import asked, planned
 
 GIT = ("--catalog", "mcp-git")
-SPACE = "id mode pending kind worktree dial effects overlay locked remote revision"
+SPACE = "id mode pending kind worktree dial effects overlay locked remote revision problems"
 APPROVAL = "id kind space conversation requested_by state digest expires_at shown"
 PLAN = "id space conversation author state revision goal nodes digest path submitted_at"
 GRANT = (

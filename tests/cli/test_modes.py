@@ -35,6 +35,9 @@ class TestModes:
         docs = next(m for m in said.json if m["name"] == "docs")
 
         assert said.code == 0
+        assert docs["selectable"] is False
+        assert "no: broken" in next(x for x in remit("modes").out.splitlines() if "docs" in x)
+        assert "`docs`" not in remit("space", "create", "a", "--mode", "review").err
         assert [p["code"] for p in docs["problems"]] == ["unknown-effect"]
         assert docs["problems"][0]["line"] == 3
         assert remit("show", "docs").code == 2
@@ -47,6 +50,22 @@ class TestModes:
 
         assert [p["code"] for p in listed[-1]["problems"]] == ["file-is-folder"]
         assert (listed[-1]["name"], listed[-1]["selectable"]) == ("folder", False)
+
+    def test_another_ending(self, remit: Remit, home: Path) -> None:
+        """A file among the modes whose name says that it is none is told, not passed over."""
+        (home / "modes").mkdir()
+        (home / "modes" / "docs.tml").write_text('name = "docs"\n')
+        (home / "modes" / ".docs.toml.swp").write_text("")
+
+        for command in ("modes", "check"):
+            said = remit(command)
+            assert said.code == 0
+            assert (
+                "docs.tml` is not read: the file of a mode ends in `.toml`" in said.err + said.out
+            )
+            assert ".swp" not in said.err + said.out
+        found = [f for f in remit("doctor", "--json").json if "docs.tml" in f["found"]]
+        assert [(f["part"], f["state"]) for f in found] == [("user modes", "warning")]
 
     def test_user_mode(self, remit: Remit, home: Path) -> None:
         """A profile in the modes folder is a mode like any other."""

@@ -36,6 +36,9 @@ class TestWrongCommands:
             (("modes", "--config", "/nowhere"), "`/nowhere`"),
             (("gateway", "--space", "desk"), "SERVER CMD"),
             (("gateway", "--", "true"), "--space"),
+            (("space", "dial", "desk"), "auto"),
+            (("check", "plan"), "`plan` is a mode, and it comes with remit"),
+            (("check", "default"), "`chat` is a mode"),
         ],
     )
     def test_told(self, remit: Remit, command: tuple[str, ...], told: str) -> None:

@@ -1,3 +1,4 @@
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from remit.harness.store import ApprovalKind, Store
 from remit.policy.vocabulary import Dial
 from tests.cli.conftest import Remit
 from tests.cli.world import asked, planned
+from tests.needs import need
 
 Made = dict[str, str]
 
@@ -281,7 +283,81 @@ class TestLog:
         assert remit("log", "rebuild").code == 2
 
 
+class TestUnusableModes:
+    @pytest.mark.parametrize("broken", [True, False])
+    def test_are_flagged(self, remit: Remit, workspace: Made, broken: bool) -> None:
+        """A space whose mode is broken or gone says so wherever it is shown."""
+        file = Path(workspace["config"]) / "modes" / "docs.toml"
+        file.write_text('name = "docs"\n')
+        remit("space", "create", "desk", "--mode", "docs")
+        remit("space", "create", "fine")
+        assert remit("space", "show", "desk", "--json").json["problems"] == []
+
+        if broken:
+            file.write_text('name = "docs"\n[ceiling]\ntier = "high"\n')
+        else:
+            file.unlink()
+
+        code = "unknown-value" if broken else "unknown-mode"
+        listed = {s["id"]: s["problems"] for s in remit("space", "list", "--json").json}
+        assert [p["code"] for p in listed["desk"]] == [code]
+        assert listed["fine"] == []
+        for command in (("space", "list"), ("space", "show", "desk")):
+            said = remit(*command)
+            assert said.code == 0
+            assert "docs (unusable" in said.out
+            assert f"[{code}]" in said.err
+
+    def test_do_not_hide_the_spaces(self, remit: Remit, workspace: Made) -> None:
+        """Where nothing can be loaded, spaces are listed all the same."""
+        remit("space", "create", "desk")
+        (Path(workspace["config"]) / "remit.toml").write_text('plugins = ["nope"]\n')
+
+        said = remit("space", "list")
+
+        assert said.code == 0
+        assert "desk" in said.out
+        assert "plugin `nope` is not installed" in said.err
+
+
 class TestDoctor:
+    @pytest.mark.parametrize("columns", [60, 100])
+    def test_fits(
+        self, remit: Remit, workspace: Made, monkeypatch: pytest.MonkeyPatch, columns: int
+    ) -> None:
+        """Lines break within the terminal, but for a path that is longer than it."""
+        monkeypatch.setenv("COLUMNS", str(columns))
+
+        remit("space", "create", "desk")
+        with Store.open(workspace["db"]) as store:
+            asked(store, "desk", ApprovalKind.CALL)
+
+        lines = remit("doctor").out.splitlines()
+
+        assert all(len(x) <= columns or " " not in x[26:].strip() for x in lines)
+        assert any(x.strip().startswith("to do: ") for x in lines)
+
+    def test_programs_of_a_repository(self, remit: Remit, workspace: Made, tmp_path: Path) -> None:
+        """What git would run by itself in a space's worktree is told, by key and program."""
+        need("git")
+        git = ["git", "-C", str(tmp_path)]
+        subprocess.run([*git, "init", "-q"], check=True)
+        remit("space", "create", "desk", "--worktree", tmp_path)
+        remit("space", "create", "twin", "--worktree", tmp_path)
+        assert not [f for f in remit("doctor", "--json").json if f["part"] == "worktree"]
+        for key, value in (
+            ("filter.lfs.clean", "lfs clean"),
+            ("core.fsmonitor", "false"),
+            ("user.name", "Ada"),
+        ):
+            subprocess.run([*git, "config", key, value], check=True)
+
+        (found,) = [f for f in remit("doctor", "--json").json if f["part"] == "worktree"]
+
+        assert found["state"] == "warning"
+        assert found["found"].endswith(": `filter.lfs.clean` = `lfs clean`")
+        assert "--sandbox" in found["todo"]
+
     def test_nothing_yet(self, remit: Remit) -> None:
         """A machine without a workspace is fine, and is told how to make one."""
         said = remit("doctor", "--json")

@@ -328,6 +328,10 @@ class TestOverlay:
         chat.overlay(text)
 
         assert outcome(chat.call("git_status", repo_path="/r")) == "refused"
+        refused = chat.said(chat.call("git_status", repo_path="/r")).text
+        assert refused.startswith("this space's overlay cannot be used: ")
+        assert why in refused
+        assert refused.count("mode refused") == 0
         told = chat.said(chat.call("mode")).text
         assert "This overlay cannot be used: " in told
         assert why in told

@@ -163,6 +163,19 @@ class TestGuards:
         assert (found.decision.verdict, found.decision.layer) == (Verdict.DENY, Layer.GUARD)
         assert found.decision.detail == ("guard `strict` failed with KeyError: 'target'",)
 
+    @pytest.mark.parametrize("made", [True, False, 0, ["no"]])
+    def test_that_return_something_else(self, tmp_path: Path, made: Any) -> None:
+        """A guard that returns neither a reason nor `None` refuses, and is told what it is to."""
+        acme = brings(tmp_path, "register_catalogues", acme=DEPLOY)
+        extra = {"acme": acme, "odd": plugin(guard_action=lambda: made)}
+        found = judged(Engine.load(extra=extra), "acme", "deploy")
+
+        assert found.decision.verdict is Verdict.DENY
+        assert found.decision.detail == (
+            f"guard `odd` failed with TypeError: returned `{type(made).__name__}`, "
+            "expected a reason or `None`",
+        )
+
     def test_never_allows(self, tmp_path: Path) -> None:
         """Whatever a guard returns, a call that the mode refuses stays refused, by the mode."""
         acme = brings(tmp_path, "register_catalogues", acme='[tools.rm]\neffects = ["file.delete"]')
@@ -215,3 +228,15 @@ class TestClassifiers:
 
         assert (found.decision.verdict, found.decision.layer) == (Verdict.DENY, Layer.GUARD)
         assert "classifier `look` failed with " in found.decision.detail[0]
+
+    def test_tell_what_was_expected(self, tmp_path: Path) -> None:
+        """What is no effects at all is told with plugin, classifier and what was expected."""
+        text = '[tools.run]\nclassify = "look"\neffects = ["git.push"]\n'
+        acme = brings(tmp_path, "register_catalogues", acme=text)
+        acme.register_classifiers = hookimpl(lambda: {"look": lambda *_: {"effects": []}})
+        found = judged(Engine.load(extra={"acme": acme}), "acme", "run")
+
+        assert found.decision.detail == (
+            "classifier `look` failed with TypeError: "
+            "plugin `acme` returned `dict`, expected `CallEffects`",
+        )

@@ -66,6 +66,25 @@ class TestCalls:
         assert "plan mode refused" in plan.said(plan.commit()).text
 
 
+    @pytest.mark.parametrize(
+        ("tool", "told"),
+        [
+            ("git_commit", "so `git_commit` was refused"),
+            ("submit_plan", "and gone mode refused `submit_plan`: the verb was not one"),
+            ("git_comit", "and gone mode refused `git_comit`: no tool of that name was known"),
+        ],
+    )
+    def test_a_mode_that_cannot_be_used_says_so_first(
+        self, plan: Desk, tool: str, told: str
+    ) -> None:
+        """A refusal, and the log, begin with the state that has to be mended before all else."""
+        plan.switch("gone")
+        said = f"gone mode cannot be used: unknown mode `gone`; {told}"
+
+        assert plan.said(plan.call(tool)).text.startswith(said)
+        assert plan.decisions()[-1]["reason"].startswith(said)
+
+
 class TestApprovals:
     def test_an_ask_is_a_durable_approval(self, chat: Desk) -> None:
         """A call that asks did not run, and its answer says how it is approved."""
@@ -77,6 +96,31 @@ class TestApprovals:
         assert f"remit approvals approve {asked.id}" in answer.text
         assert "git_commit" in asked.shown
         assert "rm -rf / is quoted" in asked.shown
+
+    def test_shows_where_it_would_run(self, chat: Desk) -> None:
+        """The folder that an approval is bound to is among what is shown."""
+        chat.commit()
+
+        (asked,) = chat.store.approvals.list(now=START)
+        assert f"in {Path.cwd()}" in asked.shown.splitlines()
+
+    def test_the_log_says_which_call_ran(self, chat: Desk) -> None:
+        """A decision says whether the call was handed on: asked, pending, approved, allowed."""
+        chat.commit()
+        chat.commit()
+        approved = chat.decide(True)
+        chat.commit()
+        chat.call("git_status", repo_path="/r")
+        chat.call("mode")
+
+        told = [(d["verdict"], d["approval"], d["forwarded"]) for d in chat.decisions()]
+        assert told == [
+            ("ask", None, False),
+            ("ask", approved, False),
+            ("ask", approved, True),
+            ("allow", None, True),
+            ("allow", None, False),
+        ]
 
     def test_the_same_call_opens_no_second_one(self, chat: Desk) -> None:
         """While a call's approval is pending, repeating the call changes nothing."""

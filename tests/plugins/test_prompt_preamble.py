@@ -97,7 +97,7 @@ class TestPreamble:
         """S003-26: a layer that is advisory on this host is told, never silently missing."""
         text = _project(engine, "plan", Host("gateway", sandbox=None)).preamble
 
-        assert "Not enforced by this host, so yours to keep: sandbox mounts." in text
+        assert "keep to it by yourself: no sandbox holds the programs that tools start." in text
 
     def test_a_name_of_two_servers_is_told_by_source(self, engine: Engine) -> None:
         """A name that two tools bear is listed by source and name, as it has to be called."""

@@ -100,4 +100,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: python {sys.argv[0]} FOLDER")
     main(Path(sys.argv[1]))

@@ -47,7 +47,14 @@ _COMMANDS: Mapping[str, str] = {
 
 
 class Family(click.Group):
-    """A group of commands that are listed in the order in which they were declared."""
+    """A group of commands that are listed in the order in which they were declared.
+
+    ``meant`` says what somebody wants who names no command of it, with the word in its braces.
+    """
+
+    def __init__(self, *args: Any, meant: str = "", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.meant = meant
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return their names."""
@@ -60,7 +67,8 @@ class Family(click.Group):
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             names = self.list_commands(ctx)
             hint = near(args[0], names) or f"there are {', '.join(names)}"
-            ctx.fail(f"no command `{args[0]}`: {hint}")
+            meant = f"; {self.meant.format(args[0])}" if self.meant else ""
+            ctx.fail(f"no command `{args[0]}`: {hint}{meant}")
         return super().resolve_command(ctx, args)
 
 

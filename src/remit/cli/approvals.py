@@ -21,7 +21,7 @@ __all__ = ["approvals"]
 _STATES = ("pending", "approved", "rejected", "used", "expired", "superseded")
 
 
-@click.group(cls=Family)
+@click.group(cls=Family, meant="`remit approvals approve {}` approves one")
 def approvals() -> None:
     """Approvals: each is one request to the operator, used once if it is granted."""
 

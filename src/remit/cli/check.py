@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 from remit.cli.failures import FINE, NO
 from remit.cli.options import Place, as_json, in_place, with_catalogs
@@ -64,11 +65,23 @@ def _named(place: Place, paths: Iterable[str], catalogs: tuple[str, ...]) -> Ite
                 found = problem.code in ("file-too-large", "file-not-text")
                 (problems if found else unread).append(problem)
     if unread:
-        raise InputError(unread)
+        raise InputError(_meant(place, p) for p in unread)
     tools = _tools(place, catalogs)
     yield from problems
     for source in sources:
         yield from _source(place, source, tools)
+
+
+def _meant(place: Place, problem: Problem) -> Problem:
+    """Say where the file of a mode is, to who named the mode itself."""
+    if problem.code != "file-missing":
+        return problem
+    try:
+        entry = place.engine.library.entry(problem.where.file)
+    except RemitError:
+        return problem
+    where = "it comes with remit" if entry.source == "built-in" else f"its file is {entry.source}"
+    return evolve(problem, hint=f"`{entry.name}` is a mode, and {where}")
 
 
 def _source(place: Place, source: Source, tools: Catalog | None) -> Iterator[Problem]:
@@ -129,6 +142,7 @@ def _all(place: Place, catalogs: tuple[str, ...]) -> Iterator[Problem]:
         yield from error.problems
         return
     yield from engine.library.problems
+    yield from place.passed_over()
     tools = _tools(place, catalogs)
     for entry in engine.library.entries:
         yield from _fit(place, entry.profile, tools)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,11 +13,13 @@ from attrs import asdict, frozen
 
 from remit.cli.failures import FINE, NO
 from remit.cli.options import Place, as_json, in_workspace
-from remit.cli.output import emit, table
+from remit.cli.output import emit, verdict, width
+from remit.policy.escape import escape
 from remit.policy.problems import RemitError, Severity
 
 if TYPE_CHECKING:
     from remit.harness.engine import Engine
+    from remit.harness.store import Space
 
 __all__ = ["doctor"]
 
@@ -42,11 +45,30 @@ def doctor(place: Place, as_json: bool) -> int:
     if as_json:
         emit([_finding_value(f) for f in findings])
     else:
-        table(
-            ("part", "state", "found", "what to do"),
-            ((f.part, f.state, f.found, f.todo or "-") for f in findings),
-        )
+        _print(findings)
     return NO if any(f.state == _FAILED for f in findings) else FINE
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    """Print what was found, and under it what to do, within the terminal's width."""
+    parts = max(len(f.part) for f in findings) + 2
+    indent = " " * (parts + len(_WARNING) + 2)
+    for finding in findings:
+        pad = " " * (len(_WARNING) + 2 - len(finding.state))
+        head = f"{finding.part:<{parts}}{verdict(finding.state)}{pad}"
+        told = _lines(finding.found, len(indent), "")
+        if finding.todo:
+            told += _lines(finding.todo, len(indent), "to do: ")
+        for i, text in enumerate(told):
+            click.echo((indent if i else head) + escape(text))
+
+
+def _lines(text: str, indent: int, first: str) -> list[str]:
+    room = max(30, width() - indent)
+    return textwrap.wrap(
+        text, room, initial_indent=first, subsequent_indent=" " * len(first),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _finding_value(finding: Finding) -> dict[str, Any]:
@@ -115,11 +137,21 @@ def _database(place: Place) -> Iterator[Finding]:
         todo = "`remit approvals list --state pending`"
         yield Finding("approvals", _WARNING, f"{len(pending)} wait for you", todo)
     yield from _token(place)
+    yield from _repositories(spaces)
     unknown = sorted({s.mode for s in spaces} - set(_modes(place)))
     if unknown:
         todo = "mend the mode, or `remit space set` another"
         found_text = f"modes that are not available: {', '.join(unknown)}; they admit nothing"
         yield Finding("spaces", _FAILED, found_text, todo)
+
+
+def _repositories(spaces: Iterable[Space]) -> Iterator[Finding]:
+    """Programs that git would run on its own account in a space's worktree."""
+    from remit.harness.git_programs import git_programs
+
+    for worktree in dict.fromkeys(s.worktree for s in spaces if s.worktree):
+        for problem in git_programs(worktree):
+            yield Finding("worktree", _WARNING, problem.message, problem.hint)
 
 
 def _now() -> Any:
@@ -177,7 +209,17 @@ def _engine(place: Place) -> Iterator[Finding]:
             yield from _failures(f"server {server}", error, todo)
         else:
             yield Finding(f"server {server}", _OK, f"bound to {name}")
+    yield from _passed_over(place)
     yield from _user_modes(place, engine, good)
+
+
+def _passed_over(place: Place) -> Iterator[Finding]:
+    try:
+        problems = place.passed_over()
+    except RemitError:
+        return  # the folder cannot be read, which is told of the modes
+    for problem in problems:
+        yield Finding("user modes", _WARNING, problem.message, problem.hint)
 
 
 def _user_modes(place: Place, engine: Engine, catalogs: list[str]) -> Iterator[Finding]:

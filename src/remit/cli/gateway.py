@@ -13,7 +13,7 @@ from attrs import evolve
 
 from remit.cli.failures import MachineError
 from remit.cli.options import Place, in_workspace
-from remit.cli.output import note
+from remit.cli.output import note, show_problems
 from remit.policy.backend import Backend
 from remit.policy.places import Ground
 from remit.policy.problems import InputError, Problem, near
@@ -78,6 +78,7 @@ def gateway(
     _tell(backend)
     with place.store() as store, TemporaryDirectory(prefix="remit-") as scratch:
         worktree = store.spaces.get(space).worktree
+        _tell_ground(backend, worktree)
         others = [s.worktree for s in store.spaces.list() if s.worktree]
 
         def survey(command: Sequence[str], environment: Mapping[str, str]) -> Ground:
@@ -115,6 +116,19 @@ def _tell(backend: Backend) -> None:
             "remit gateway: no sandbox holds the server; "
             "its own doings are judged by its calls alone"
         )
+
+
+def _tell_ground(backend: Backend, worktree: str | None) -> None:
+    """Say once what the worktree adds: what git runs in it, or that there is none to write in."""
+    from remit.harness.git_programs import git_programs
+
+    if backend.holds and worktree is None:
+        note(
+            "remit gateway: the space has no worktree, so in the sandbox the server can write "
+            "nowhere but in its own scratch folder; `remit space create --worktree DIR` gives one"
+        )
+    if not backend.holds and worktree is not None:
+        show_problems(git_programs(worktree))
 
 
 def _files(servers: str | None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from remit.cli.failures import FINE, NO
 from remit.cli.options import Place, as_json, in_workspace
 from remit.cli.output import emit, line, problem_value, say, show_problems, verdict
 from remit.policy.problems import InputError, Problem
+from remit.policy.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from remit.harness.store import Event
@@ -23,7 +24,9 @@ __all__ = ["event_line", "log"]
 _LOOK = 0.1
 
 
-@click.group(cls=Family, invoke_without_command=True)
+@click.group(
+    cls=Family, invoke_without_command=True, meant="`remit log --space {}` prints those of a space"
+)
 @click.option("--space", "space", metavar="ID", help="Records of one space.")
 @click.option("--after", type=int, default=0, metavar="SEQ", help="Records after this one.")
 @click.option("--follow", is_flag=True, help="Go on as records come; with --json, one a line.")
@@ -90,16 +93,42 @@ def event_line(event: Event) -> str:
     """Return a record as one line for people."""
     body = dict(event.body)
     if event.kind == "decision":
-        told = f"{body.get('verdict')} by {body.get('layer')}: {body.get('reason')}"
+        told = f"{body.get('verdict')} by {body.get('layer')}{_came(body)}: {body.get('reason')}"
     else:
-        told = " ".join(f"{k}={_short(v)}" for k, v in body.items() if v not in (None, "", [], {}))
+        told = " ".join(f"{k}={_short(v)}" for k, v in body.items() if v not in ("", [], {}))
     where = event.space or "-"
     return f"{event.seq:>5}  {event.at[:19]}Z  {where:<12}  {event.kind:<19}  {told}"
 
 
+def _came(body: Mapping[str, Any]) -> str:
+    """Say what came of a call that asks: by what it ran, or what it waits for."""
+    if body.get("verdict") != Verdict.ASK or "forwarded" not in body:
+        return ""
+    approval, grants = body.get("approval"), body.get("grants") or ()
+    by = f"approval {approval}" if approval else f"grant {', '.join(grants)}" if grants else ""
+    if body["forwarded"]:
+        return f", ran by {by}"
+    return f", did not run ({by})" if by else ", did not run"
+
+
 def _short(value: object) -> str:
-    text = " ".join(str(value).split())
+    text = " ".join(_words(value).split())
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _words(value: object) -> str:
+    """Return a value of JSON in words."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(_words, value)) or "none"
+        case dict():
+            said = ", ".join(f"{key}: {_words(one)}" for key, one in value.items())
+            return f"({said})" if said else "none"
+    return str(value)
 
 
 @log.command()

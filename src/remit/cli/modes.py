@@ -43,9 +43,15 @@ def modes(place: Place, as_json: bool) -> None:
         return
     table(
         ("mode", "label", "kind", "selectable", "source"),
-        ((e.name, e.label, e.kind, "yes" if e.selectable else "no", e.source) for e in entries),
+        ((e.name, e.label, e.kind, _choice(e), e.source) for e in entries),
     )
-    show_problems(library.problems)
+    show_problems((*library.problems, *place.passed_over()))
+
+
+def _choice(entry: Entry) -> str:
+    if entry.profile is None:
+        return "no: broken"
+    return "yes" if entry.selectable else "no"
 
 
 def _unread(problems: Iterable[Problem]) -> Iterator[Entry]:

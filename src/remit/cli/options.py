@@ -106,11 +106,37 @@ class Place:
         """The user's profiles; raises `InputError` if nobody can say which there are."""
         return _mode_files(self.workspace.modes)
 
+    def passed_over(self) -> tuple[Problem, ...]:
+        """Return a warning for each file among the modes that is not taken for one."""
+        taken = set(self.mode_files)
+        try:
+            others = sorted(p for p in self.workspace.modes.iterdir() if p not in taken)
+        except FileNotFoundError:
+            return ()
+        return tuple(
+            Problem(
+                "mode-passed-over",
+                f"`{path}` is not read: the file of a mode ends in `.toml`",
+                "rename it, or put it elsewhere",
+                severity=Severity.WARNING,
+            )
+            for path in others
+            if not path.name.startswith(".")
+        )
+
     def store(self) -> Store:
         """Open the database; raises `StoreError` if it is missing or cannot be used."""
-        from remit.harness.store import Store
+        from remit.cli.elsewhere import elsewhere
+        from remit.harness.store import Store, StoreError
 
-        return Store.open(self.workspace.db, data=self.workspace.data)
+        try:
+            return Store.open(self.workspace.db, data=self.workspace.data)
+        except StoreError as error:
+            (problem,) = error.problems
+            if problem.code != "store-missing":
+                raise
+            hint = elsewhere(self.workspace, self.environ)
+            raise StoreError(evolve(problem, hint=hint)) from error
 
     def operator(self) -> None:
         """Raise `InputError` unless whoever runs this is the operator (design section 6)."""

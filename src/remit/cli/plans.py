@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["plans"]
 
 
-@click.group(cls=Family)
+@click.group(cls=Family, meant="`remit plans show {}` shows one")
 def plans() -> None:
     """Plans: goals with the work that reaches them, as agents submitted them."""
 

@@ -8,15 +8,21 @@ import click
 
 from remit.cli.app import Family
 from remit.cli.options import DIALS, Place, as_json, in_workspace, now
-from remit.cli.output import emit, note, say, table
-from remit.cli.spaces_print import change_value, print_space, space_value
+from remit.cli.output import emit, note, say, show_problems, table
+from remit.cli.spaces_print import (
+    change_value,
+    mode_problems,
+    print_space,
+    space_value,
+    wrong_modes,
+)
 from remit.policy.problems import InputError, Problem
 from remit.policy.vocabulary import Dial, SpaceKind, Verdict
 
 __all__ = ["space"]
 
 
-@click.group(cls=Family)
+@click.group(cls=Family, meant="`remit space show {}` shows a space")
 def space() -> None:
     """Spaces: each has one mode, which all of its conversations share."""
 
@@ -108,18 +114,28 @@ def list_(place: Place, as_json: bool) -> None:
     """List the spaces."""
     with place.store() as store:
         found = store.spaces.list()
+    wrong = wrong_modes(place, *found)
     if as_json:
-        emit([space_value(place, s) for s in found])
+        emit([space_value(place, s, wrong) for s in found])
     elif not found:
         note("there is no space yet; `remit space create ID` makes one")
     else:
         table(
             ("space", "mode", "dial", "kind", "rev", "worktree"),
             (
-                (s.id, s.mode, s.dial.value, s.kind.value, str(s.revision), s.worktree or "-")
+                (
+                    s.id,
+                    f"{s.mode} (unusable)" if s.mode in wrong else s.mode,
+                    s.dial.value,
+                    s.kind.value,
+                    str(s.revision),
+                    s.worktree or "-",
+                )
                 for s in found
             ),
         )
+    if not as_json:
+        show_problems(mode_problems(wrong))
 
 
 @space.command()
@@ -159,7 +175,7 @@ def set_(place: Place, id: str, mode: str, why: str, as_json: bool) -> None:
 
 @space.command()
 @click.argument("id")
-@click.argument("level", type=DIALS, metavar="LEVEL")
+@click.argument("level", type=DIALS)
 @as_json
 @in_workspace
 def dial(place: Place, id: str, level: str, as_json: bool) -> None:

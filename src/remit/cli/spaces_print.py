@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from remit.cli.modes import ceiling_value
 from remit.cli.options import Place
 from remit.cli.output import emit, problem_value, say, show_problems
-from remit.policy.problems import InputError
+from remit.policy.problems import InputError, Problem, RemitError
 from remit.profiles.source import Source
 
 if TYPE_CHECKING:
     from remit.harness.store import Change, Overlay, Space
 
-__all__ = ["change_value", "print_space", "space_value"]
+__all__ = ["change_value", "mode_problems", "print_space", "space_value", "wrong_modes"]
+
+#: Of a mode that cannot be used: what is wrong with it.
+Wrong = Mapping[str, tuple[Problem, ...]]
 
 
-def space_value(place: Place, space: Space) -> dict[str, Any]:
+def wrong_modes(place: Place, *spaces: Space) -> Wrong:
+    """Return which modes of spaces cannot be used, each with why."""
+    wrong: dict[str, tuple[Problem, ...]] = {}
+    for mode in dict.fromkeys(s.mode for s in spaces):
+        try:
+            place.engine.library.get(mode)
+        except RemitError as error:
+            wrong[mode] = error.problems
+    return wrong
+
+
+def mode_problems(wrong: Wrong) -> tuple[Problem, ...]:
+    """Return what to tell of modes that cannot be used: a host admits nothing in them."""
+    found = (p for problems in wrong.values() for p in problems)
+    return tuple(dict.fromkeys(found))
+
+
+def space_value(place: Place, space: Space, wrong: Wrong | None = None) -> dict[str, Any]:
     """Return a space as JSON; what later releases let an operator set is there, unset.
 
-    ``effects`` maps a class, or a class and a pattern with a blank between them, to a verdict.
+    ``effects`` maps a class, or a class and a pattern with a blank between them, to a verdict;
+    ``problems`` are those that keep its mode from use.
     """
+    wrong = wrong_modes(place, space) if wrong is None else wrong
     return {
         "id": space.id,
         "mode": space.mode,
@@ -33,6 +56,7 @@ def space_value(place: Place, space: Space) -> dict[str, Any]:
         "locked": space.locked,
         "remote": space.remote,
         "revision": space.revision,
+        "problems": [problem_value(p) for p in wrong.get(space.mode, ())],
     }
 
 
@@ -72,10 +96,11 @@ def print_space(place: Place, space: Space, as_json: bool) -> None:
     if as_json:
         emit(space_value(place, space))
         return
+    wrong = wrong_modes(place, space)
     settings = ", ".join(f"{what}: {verdict}" for what, verdict in _effects(space).items())
     for name, value in (
         ("space", space.id),
-        ("mode", space.mode),
+        ("mode", f"{space.mode} (unusable: it admits nothing)" if wrong else space.mode),
         ("dial", space.dial.value),
         ("effects", settings),
         ("overlay", space.overlay.file if space.overlay else ""),
@@ -87,6 +112,7 @@ def print_space(place: Place, space: Space, as_json: bool) -> None:
     ):
         if value:
             say(f"{name:<10}{value}")
+    show_problems(mode_problems(wrong))
     if space.overlay is not None:
         try:
             place.engine.overlay(Source(space.overlay.text, space.overlay.file))

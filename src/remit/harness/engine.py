@@ -227,10 +227,11 @@ def closed(profile: Profile, what: str, why: Problem) -> Profile:
 
     What the profile itself has for a brief stays, and so do the verbs that every mode has.
     """
+    unusable = f"{what} cannot be used: {why.message}"
     return evolve(
         profile.under(Side(what, Ceiling(allow=frozenset({frozenset()})))),
-        intent=f"This {what} cannot be used: {why.message}. "
-        "Nothing is admitted until an operator sets another.",
+        intent=f"This {unusable}. Nothing is admitted until an operator sets another.",
+        unusable=f"{profile.name} {unusable}" if what == "mode" else f"this space's {unusable}",
     )
 
 

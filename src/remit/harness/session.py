@@ -367,6 +367,7 @@ class Session:
                 "reason": escape(judged.projection.text(judgement).reason),
                 "approval": leave.approval.id if leave.approval else None,
                 "grants": [g.id for g in leave.grants],
+                "forwarded": _forwarded(judgement, leave),
                 "projection": judged.projection.hash,
             },
             space=space.id,
@@ -380,4 +381,12 @@ def _shown(judged: Judgement) -> str:
     assert judged.tool is not None, "only a known tool is asked for"
     effects = ", ".join(in_order(judged.found.effects)) or "undeclared"
     args = json.dumps(judged.call.args, ensure_ascii=False, indent=2, sort_keys=True)
-    return escape(f"{judged.tool.key} ({effects})\n{args}", lines=True)
+    return escape(f"{judged.tool.key} ({effects})\nin {Path.cwd()}\n{args}", lines=True)
+
+
+def _forwarded(judged: Judgement, leave: _Leave) -> bool:
+    """Say whether a call is handed to its tool; what remit serves itself never is."""
+    decision, tool = judged.decision, judged.tool
+    if decision.verdict is Verdict.ALLOW:
+        return not (tool is not None and tool.native and decision.layer is Layer.PIN)
+    return leave.given

@@ -6,7 +6,8 @@ text at all (S002-10).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from remit.plugins.hookspecs import hookimpl
 from remit.policy.compile import Compiled
@@ -20,6 +21,16 @@ __all__: list[str] = []
 
 #: Past so many tools a list of names would crowd out the task; groups are counted instead.
 _NAMES = 400
+#: What it means for a model that a host does not enforce a layer, by the field's word for it.
+_ADVISORY: Mapping[str, str] = MappingProxyType(
+    {
+        "tool filter": "tools that are not listed here may still be offered",
+        "approval gate": "no call waits for an approval",
+        "action guard": "no call is checked for what it does",
+        "sandbox mounts": "no sandbox holds the programs that tools start",
+        "contract": "nobody looks whether something was delivered",
+    }
+)
 
 
 @hookimpl
@@ -63,7 +74,8 @@ def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
     if compiled.admits(ASK_USER):
         yield f"To ask the user a question, call `{shown(ASK_USER)}`."
     if host.advisory:
-        yield f"Not enforced by this host, so yours to keep: {', '.join(host.advisory)}."
+        missing = "; ".join(_ADVISORY[layer] for layer in host.advisory)
+        yield f"Not all of this is enforced here, so keep to it by yourself: {missing}."
 
 
 def _brief(compiled: Compiled, brief: Brief) -> Iterator[str]:

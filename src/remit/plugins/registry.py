@@ -30,6 +30,7 @@ from remit.policy.backend import RESERVED, Backend
 from remit.policy.compile import Compiled
 from remit.policy.problems import Problem, RemitError, near
 from remit.policy.projection import Classifier, Guard, Host
+from remit.policy.tools import Call, CallEffects, Facts, Tool
 from remit.policy.vocabulary import EFFECTS, EffectClass
 
 __all__ = ["BUILT_IN", "PluginError", "Registry", "Source", "load_plugins"]
@@ -263,7 +264,9 @@ class _Collector:
                 elif name in classifiers:
                     self._wrong(plugin, hook, f"classifier `{name}` is `{classifier_of[name]}`'s")
                 else:
-                    classifiers[name], classifier_of[name] = function, plugin
+                    own = plugin in BUILT_IN
+                    classifiers[name] = function if own else _classifier(plugin, function)
+                    classifier_of[name] = plugin
         return Registry(
             plugins=tuple(sorted(n for n, _ in self.manager.list_name_plugin())),
             effects=MappingProxyType(effects),
@@ -343,9 +346,27 @@ class _Collector:
         )
 
 
+def _classifier(plugin: str, run: Any) -> Classifier:
+    def classify(call: Call, tool: Tool, facts: Facts) -> CallEffects:
+        found = run(call, tool, facts)
+        if not isinstance(found, CallEffects):
+            got = type(found).__name__
+            raise TypeError(f"plugin `{plugin}` returned `{got}`, expected `CallEffects`")
+        return found
+
+    return classify
+
+
 def _guard(impl: Any) -> Guard:
     run = _by_name(impl)
-    return lambda call, tool, found, facts: run(call=call, tool=tool, found=found, facts=facts)
+
+    def guard(call: Call, tool: Tool, found: CallEffects, facts: Facts) -> str | None:
+        said = run(call=call, tool=tool, found=found, facts=facts)
+        if said is None or isinstance(said, str):
+            return said
+        raise TypeError(f"returned `{type(said).__name__}`, expected a reason or `None`")
+
+    return guard
 
 
 def _layer(impl: Any) -> Layer:

@@ -127,15 +127,29 @@ _HINTS: Mapping[Cause, str] = MappingProxyType(
 )
 
 
-def render(decision: Decision, mode: str, tool: str, *, way_out: str = "", known: str = "") -> Text:
+def render(
+    decision: Decision,
+    mode: str,
+    tool: str,
+    *,
+    way_out: str = "",
+    known: str = "",
+    unusable: str = "",
+) -> Text:
     """Put a decision into words, as of the call.
 
     ``way_out`` is the hint that a refusal gets where its cause has none: how the mode delivers, not
-    how to leave it (S001-11). ``known`` names near misses of an unknown tool.
+    how to leave it (S001-11). ``known`` names near misses of an unknown tool. ``unusable`` says why
+    the mode admits nothing: that comes first, since no other cause can be mended before it.
     """
     hint = known if decision.cause is Cause.UNKNOWN_TOOL else _HINTS.get(decision.cause, "")
     if decision.verdict is Verdict.ALLOW:
         hint = ""
     elif decision.verdict is Verdict.DENY:
         hint = hint or way_out
-    return Text(decision.sentence(mode, tool), hint)
+    said = decision.sentence(mode, tool)
+    if unusable and decision.verdict is Verdict.DENY:
+        closed = decision.cause is Cause.NOT_ADMITTED
+        said = f"{unusable}; so `{tool}` was refused" if closed else f"{unusable}; and {said}"
+        hint = "an operator can mend it; `mode` tells what is there"
+    return Text(said, hint)

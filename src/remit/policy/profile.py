@@ -98,6 +98,8 @@ class Profile:
     where: Mapping[str, Position] = field(factory=dict, eq=False)
     #: Who wrote it: ``built-in``, or the file that it came from.
     origin: str = field(default="", eq=False)
+    #: Why it, or what narrows it, cannot be used, where this stands in for it; the intent says it.
+    unusable: str = field(default="", eq=False)
 
     _ceiling: Ceiling | None = field(default=None, init=False, eq=False, repr=False)
     _hash: str = field(default="", init=False, eq=False, repr=False)

@@ -192,7 +192,14 @@ class Projection:
         known = ""
         if judgement.decision.cause is Cause.UNKNOWN_TOOL:
             known = near(name, (t.name for t in self.tools)) or self.way_out
-        return render(judgement.decision, self.mode, shown(name), way_out=self.way_out, known=known)
+        return render(
+            judgement.decision,
+            self.mode,
+            shown(name),
+            way_out=self.way_out,
+            known=known,
+            unusable=self.compiled.profile.unusable,
+        )
 
     @property
     def way_out(self) -> str:

@@ -143,7 +143,7 @@ def _entry(
         declaration.name,
         declaration.label or declaration.name,
         "built-in" if declaration.source.built_in else declaration.source.file,
-        declaration.file.selectable if declaration.file else False,
+        profile is not None and profile.selectable,
         found,
         profile,
     )

@@ -69,10 +69,11 @@ def test_mute(place: Place) -> None:
     ("command", "said"),
     [
         ((sys.executable, TINY, "{notes}", "instant"), "exited with status 3"),
-        (("/nowhere/server",), "could not be started: No such file or directory"),
+        (("/nowhere/server",), "could not be started: `/nowhere/server`: no such file or"),
+        (("no-such-server",), "could not be started: `no-such-server`: no such file or"),
         ((sys.executable, TINY, "{notes}", "toolless"), "refused to start: no tools/list here"),
     ],
-    ids=["exits", "missing", "toolless"],
+    ids=["exits", "missing", "not on PATH", "toolless"],
 )
 def test_never_up(place: Place, command: tuple[str, ...], said: str) -> None:
     """A server that does not come up is told with its reason, in the answer and to people."""

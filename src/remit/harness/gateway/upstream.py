@@ -163,7 +163,7 @@ class Upstream:
             self._settled = anyio.Event()
             self._wanted.set()
 
-    def _down(self, why: str, severity: Severity = Severity.ERROR) -> None:
+    def _down(self, why: str, severity: Severity = Severity.ERROR, hint: str = "") -> None:
         """Note that there is no server any more, before what is left of it is cleared away."""
         self._failures = 0 if self.link else self._failures + 1
         pause = min(_BACKOFF * 2 ** (self._failures - 1), _LONGEST) if self._failures else 0.0
@@ -172,7 +172,7 @@ class Upstream:
         self._wanted = anyio.Event()
         self._settled.set()
         message = f"the server `{self.name}` {why}"
-        self.report(Problem("server-down", message, severity=severity))
+        self.report(Problem("server-down", message, hint, severity=severity))
 
     async def _live(self) -> None:
         """Live one life; one that ends with nothing settled is to be followed by another."""
@@ -188,7 +188,8 @@ class Upstream:
                     if (why := await self._serve(link)) is not None:
                         self._down(why)
         except OSError as error:
-            self._down(f"could not be started: {error.strerror or error}")
+            program, why = self.command[0], (error.strerror or str(error)).lower()
+            self._down(f"could not be started: {quoted(program)}: {why}", hint=_where(program))
         except RemitError as error:
             self._down(f"could not be started: {error.problems[0].message}")
         except Exception as error:
@@ -306,3 +307,10 @@ class Upstream:
         message = f"the server `{self.name}` printed {text} on its standard output"
         hint = "standard output belongs to the protocol; such lines are passed over"
         self.report(Problem("server-garbage", message, hint))
+
+
+def _where(program: str) -> str:
+    """Say where a program that cannot be started is to be looked for."""
+    if "/" in program:
+        return "name a program that is there and may be run"
+    return "give its whole path: the `PATH` here is that of the client that started the gateway"

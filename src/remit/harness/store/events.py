@@ -52,7 +52,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "grant.bound": "a grant was used first, of a tool as it was then: grant, tool_hash",
         "grant.revoked": "a grant is no more: grant, why",
         "decision": "a call was judged, before it ran: tool, tool_hash, verdict, layer, cause, "
-        "effects, opaque, reason, mode, revision, dial, projection, approval, grants",
+        "effects, opaque, reason, mode, revision, dial, projection, approval, grants, forwarded",
         "contract": "how a contract stands: contract, mode, outcome, reason",
         "approval.opened": "an operator is asked: kind, digest, revision, shown, expires_at",
         "approval.decided": "an operator decided: state, feedback",

@@ -24,7 +24,7 @@ from remit.policy.tools import Repo
 if TYPE_CHECKING:
     from remit.plugins.shell.walk import Walk
 
-__all__ = ["git"]
+__all__ = ["git", "uses_of"]
 
 _SKIPPED = frozenset(
     {"hook:pre-commit", "hook:commit-msg", "hook:pre-push", "hook:pre-merge-commit"}
@@ -42,7 +42,7 @@ def _keys() -> tuple[tuple[str, frozenset[str]], ...]:
     return tuple((key, frozenset(uses.split())) for key, uses in table.items())
 
 
-def _uses(key: str) -> frozenset[str] | None:
+def uses_of(key: str) -> frozenset[str] | None:
     """Return what makes git run the program that a key names; None if it names none."""
     first, dot, rest = key.partition(".")
     lowered = f"{first.lower()}{dot}{rest}"
@@ -128,7 +128,7 @@ def _run(
         if kind == "hook" and hook in repo.hooks:
             note.unread(f"hooks/{hook}", f"the repository has a hook `{hook}`")
     for key, values in repo.config.items():
-        uses = _uses(key)
+        uses = uses_of(key)
         if uses is not None and uses & sub.uses:
             _helper(walk, note, key, values[-1])
 
@@ -159,7 +159,7 @@ def _setting(walk: Walk, note: Note, key: str, value: str) -> None:
     """A setting on the command line: those that name a program run it."""
     if key.lower().startswith("alias."):
         return
-    uses = _uses(key)
+    uses = uses_of(key)
     if uses is not None:
         _helper(walk, note, key, value)
 
@@ -356,7 +356,7 @@ def _config(walk: Walk, note: Note, entry: Entry, argv: Argv, repo: Repo) -> Non
     else:
         walk.touch(note, ".", "write")
         if (
-            _uses(key) is not None
+            uses_of(key) is not None
             or isinstance(operands[0] if operands else "", Loose)
             or argv.has(("-e", "--edit"))
             or verb == "edit"
