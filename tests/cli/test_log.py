@@ -42,7 +42,7 @@ def test_what_came_of_a_call(body: dict[str, Any], line: str) -> None:
         ({"overlay": None}, "overlay=none"),
         ({"locked": True}, "locked=yes"),
         ({"locked": False}, "locked=no"),
-        ({"remote": False, "worktree": None}, "remote=no worktree=none"),
+        ({"remote": False, "worktree": None}, "remote=no"),
         ({"args": {"force": True, "to": None}}, "args=(force: yes, to: none)"),
         ({"nodes": [{"key": "a", "depends_on": []}]}, "nodes=(key: a, depends_on: none)"),
         ({"effects": ["a", "b"]}, "effects=a, b"),

@@ -7,6 +7,7 @@ A fenced block is run by what stands after its three ticks:
 - ``text`` with ``agent=PATH``: an agent's client starts the one server of that MCP configuration.
   Each ``> `` line is a call of a tool with its arguments, each ``$ `` line the operator's command
   meanwhile; what follows is the answer.
+- ``sh`` with ``run=yes``: the block is pasted into the shell, from the reader's home.
 - any language with ``file=PATH``: the block is written there, from the home of the reader.
 - any other block is for the eye.
 
@@ -138,6 +139,9 @@ class Reader:
                 path.write_text(block.text)
             elif block.language == "console":
                 self._type(page, block)
+            elif "run" in block.said:
+                code, said = self.run(block.text)
+                assert (code, said) == (0, ""), f"{page.relative_to(ROOT)}:{block.line}\n{said}"
             else:
                 continue
             done += 1
@@ -151,11 +155,14 @@ class Reader:
         config = json.loads(self._ours((self.home / block.said["agent"]).read_text()))
         (server,) = config["mcpServers"].values()
         program, *rest = server["args"]
-        assert (server["command"], program) == ("remit", "gateway")
+        assert (Path(server["command"]).name, program) == ("remit", "gateway")
         # A gateway heeds no HOME, so that an agent's client cannot lead it elsewhere.
         places = ["--config", str(self.home / ".config/remit"), "--db", str(self.home / _DB)]
         start = StdioServerParameters(
-            command="remit", args=[program, *places, *rest], env=self.environ, cwd=self.cwd
+            command=server["command"],
+            args=[program, *places, *rest],
+            env=self.environ,
+            cwd=self.cwd,
         )
         with (self.home / ".gateway").open("w") as errors:
             async with Client(

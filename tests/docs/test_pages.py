@@ -56,3 +56,29 @@ def test_has_one_sentence_a_line(page: Path) -> None:
     for line in prose.splitlines():
         if not line.startswith(("|", "    ")):
             assert not re.search(r"[a-z`)]\. [A-Z`]", line), f"{name(page)}: {line}"
+
+
+def _before(page: Path) -> list[tuple[str, str]]:
+    """Return each block that is to be written: its path, and the prose right before it."""
+    text = page.read_text()
+    found, end = [], 0
+    for block in _FENCED.finditer(text):
+        if (path := re.match(r"```\S+ file=(\S+)", block[0])) is not None:
+            found.append((path[1], text[end : block.start()]))
+        end = block.end()
+    return found
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_says_where_to_write(page: Path) -> None:
+    """A reader sees no more than the prose, so that names the file of each block to write."""
+    for path, prose in _before(page):
+        assert f"`~/{path}`" in prose or f"`{path}`" in prose, f"{name(page)}: {path}"
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_overwrites_no_configuration(page: Path) -> None:
+    """Who followed another page before is told to add to their remit.toml."""
+    for path, prose in _before(page):
+        if path.endswith("remit.toml"):
+            assert re.search(r"\badd\b", prose), f"{name(page)}: {path}"

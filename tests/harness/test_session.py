@@ -65,7 +65,6 @@ class TestCalls:
         plan.switch("plan")
         assert "plan mode refused" in plan.said(plan.commit()).text
 
-
     @pytest.mark.parametrize(
         ("tool", "told"),
         [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from remit.policy.problems import RemitError
 
 if TYPE_CHECKING:
-    from remit.harness.workspace import Workspace
+    from remit.harness.location import Location
 
 __all__ = ["elsewhere"]
 
@@ -19,7 +19,7 @@ _LEADS = ("REMIT_DB", "REMIT_HOME", "HOME")
 
 
 def elsewhere(
-    looked: Workspace, heeded: Mapping[str, str], environ: Mapping[str, str] = os.environ
+    looked: Location, heeded: Mapping[str, str], environ: Mapping[str, str] = os.environ
 ) -> str:
     """Return the hint where ``looked`` has no database: what makes one, and where there is one.
 
@@ -35,9 +35,9 @@ def elsewhere(
     return "; ".join(hints)
 
 
-def _workspaces(environ: Mapping[str, str]) -> Iterator[tuple[str, Workspace]]:
+def _workspaces(environ: Mapping[str, str]) -> Iterator[tuple[str, Location]]:
     """Yield the workspaces that an environment leads to, by the variable that does."""
-    from remit.harness.workspace import locate
+    from remit.harness.location import locate
 
     left = dict(environ)
     for lead in (*_LEADS, ""):

@@ -95,7 +95,9 @@ def event_line(event: Event) -> str:
     if event.kind == "decision":
         told = f"{body.get('verdict')} by {body.get('layer')}{_came(body)}: {body.get('reason')}"
     else:
-        told = " ".join(f"{k}={_short(v)}" for k, v in body.items() if v not in ("", [], {}))
+        # What is empty tells nothing, unless that is all there is: something was taken away.
+        said = {k: v for k, v in body.items() if v not in (None, "", [], {})} or body
+        told = " ".join(f"{k}={_short(v)}" for k, v in said.items())
     where = event.space or "-"
     return f"{event.seq:>5}  {event.at[:19]}Z  {where:<12}  {event.kind:<19}  {told}"
 
