@@ -97,7 +97,19 @@ class TestPreamble:
         """S003-26: a layer that is advisory on this host is told, never silently missing."""
         text = _project(engine, "plan", Host("gateway", sandbox=None)).preamble
 
-        assert "keep to it by yourself: no sandbox holds the programs that tools start." in text
+        assert (
+            "keep to it by yourself: sandbox mounts (no sandbox holds the programs that tools start)."
+            in text
+        )
+
+    def test_tells_what_each_layer_is_for(self, engine: Engine) -> None:
+        """A host that enforces nothing has each layer told with what its lack means."""
+        bare = Host("bare", False, False, False)
+        (line,) = [
+            x for x in _project(engine, "plan", bare).preamble.splitlines() if "by yourself" in x
+        ]
+
+        assert line.count(" (") == len(bare.advisory) == 5
 
     def test_a_name_of_two_servers_is_told_by_source(self, engine: Engine) -> None:
         """A name that two tools bear is listed by source and name, as it has to be called."""

@@ -74,7 +74,7 @@ def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
     if compiled.admits(ASK_USER):
         yield f"To ask the user a question, call `{shown(ASK_USER)}`."
     if host.advisory:
-        missing = "; ".join(_ADVISORY[layer] for layer in host.advisory)
+        missing = "; ".join(f"{layer} ({_ADVISORY[layer]})" for layer in host.advisory)
         yield f"Not all of this is enforced here, so keep to it by yourself: {missing}."
 
 
