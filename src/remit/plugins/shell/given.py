@@ -27,7 +27,8 @@ def given(walk: Walk, note: Note, entry: Entry, argv: Argv) -> None:
     has = entry.effects
     operands = entry.operands
     for rule in entry.when:
-        if rule.holds(argv):
+        # Most rules ask for an option that is not there.
+        if (not rule.has or not argv.names.isdisjoint(rule.has)) and rule.holds(argv):
             if rule.none:
                 return
             has += rule.effects

@@ -122,11 +122,12 @@ def _run(
     if special is not None:
         special(walk, note, sub, found, repo)
     given(walk, note, sub, found)
-    skipped = _SKIPPED if found.has(("--no-verify",)) else frozenset()
-    for use in sub.uses - skipped:
-        kind, _, hook = use.partition(":")
-        if kind == "hook" and hook in repo.hooks:
-            note.unread(f"hooks/{hook}", f"the repository has a hook `{hook}`")
+    if repo.hooks:
+        skipped = _SKIPPED if found.has(("--no-verify",)) else frozenset()
+        for use in sub.uses - skipped:
+            kind, _, hook = use.partition(":")
+            if kind == "hook" and hook in repo.hooks:
+                note.unread(f"hooks/{hook}", f"the repository has a hook `{hook}`")
     for key, values in repo.config.items():
         uses = uses_of(key)
         if uses is not None and uses & sub.uses:
