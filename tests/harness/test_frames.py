@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from remit.harness.engine import Engine
 from remit.harness.frames import Frame, judge
+from remit.harness.inforce import InForce
 from remit.harness.session import Answer, Run
 from remit.harness.store import OPERATOR, ApprovalState, Store
 from remit.policy.ceiling import Ceiling
@@ -207,7 +208,7 @@ class TestVerbs:
         mode = tmp_path / "deliver.toml"
         mode.write_text('name = "deliver"\nextends = "read-only"\n[brief]\nverbs = ["hand_over"]\n')
         engine = Engine.load([mode], [catalog])
-        plan.session.engine = engine
+        plan.session.modes.engine = engine
         plan.session.set_catalog(engine.operators)
         plan.switch("deliver")
         frame, call = plan.frame(), Call("hand_over")
@@ -252,7 +253,7 @@ class TestLock:
         catalog.write_text('[tools.hand_over]\neffects = ["vendor.write"]\nverb = true\n')
         mode = tmp_path / "deliver.toml"
         mode.write_text('name = "deliver"\n[brief]\nverbs = ["hand_over"]\n')
-        plan.session.engine = Engine.load([mode], [catalog])
+        plan.session.modes.engine = Engine.load([mode], [catalog])
         plan.session.set_catalog(plan.session.engine.operators)
         plan.switch("deliver")
         plan.lock()
@@ -421,7 +422,8 @@ class TestMeet:
             ceiling, brief, dial, effects, locked = state
             profile = Profile("m", brief=brief, sides=(Side(str(ceiling), ceiling),))
             projection = engine.project(profile, TOOLS, Host("test"), effects)
-            return Frame(evolve(space, dial=dial, effects=effects, locked=locked), projection)
+            force = InForce(evolve(space, dial=dial, effects=effects, locked=locked))
+            return Frame(force, projection)
 
         def look(projection: Projection, dial: Dial) -> Judgement:
             return projection.judge(Call(tool), dial)

@@ -104,7 +104,9 @@ class Place:
     @property
     def mode_files(self) -> list[Path]:
         """The user's profiles; raises `InputError` if nobody can say which there are."""
-        return _mode_files(self.workspace.modes)
+        from remit.harness.location import mode_files
+
+        return mode_files(self.workspace.modes)
 
     def passed_over(self) -> tuple[Problem, ...]:
         """Return a warning for each file among the modes that is not taken for one."""
@@ -239,23 +241,6 @@ class Place:
     def fit(self, profile: Profile, tools: Catalog) -> tuple[Problem, ...]:
         """Return what is wrong with a profile under a catalogue."""
         return self.engine.fit(profile, tools, self.host())
-
-
-def _mode_files(folder: Path) -> list[Path]:
-    """Return the user's profiles; raises `InputError` if nobody can say which there are."""
-    try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise InputError(
-            Problem(
-                "modes-unreadable",
-                f"the folder `{folder}` cannot be read: {why}",
-                "look at its permissions",
-            )
-        ) from error
 
 
 _child_of = click.option(

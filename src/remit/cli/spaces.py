@@ -70,7 +70,7 @@ def _first_mode(place: Place, kind: SpaceKind, mode: str | None) -> str:
 
     library = place.engine.library
     if kind is SpaceKind.NORMAL:
-        return TOP_MODE if mode is None else _selectable(place, mode)
+        return TOP_MODE if mode is None else place.engine.library.choose(mode).name
     if mode is not None and library.resolve(mode) != PULL_REQUEST_MODE:
         raise InputError(
             Problem(
@@ -80,22 +80,6 @@ def _first_mode(place: Place, kind: SpaceKind, mode: str | None) -> str:
             )
         )
     return library.get(PULL_REQUEST_MODE).name
-
-
-def _selectable(place: Place, mode: str) -> str:
-    """Return the name of a mode that an operator may choose (S003-21)."""
-    library = place.engine.library
-    profile = library.get(mode)
-    if not profile.selectable:
-        choice = ", ".join(f"`{e.name}`" for e in library.entries if e.selectable)
-        raise InputError(
-            Problem(
-                "not-selectable",
-                f"mode `{profile.name}` is set by the system, not chosen",
-                f"an operator chooses among {choice}",
-            )
-        )
-    return profile.name
 
 
 def _folder(given: str) -> str:
@@ -162,7 +146,7 @@ def set_(place: Place, id: str, mode: str, why: str, as_json: bool) -> None:
     place.operator()
     with place.store() as store:
         before = store.spaces.get(id)
-        chosen = _selectable(place, mode)
+        chosen = place.engine.library.choose(mode).name
         switch = store.spaces.set_mode(
             id, chosen, by=OPERATOR, why=why, now=now(), expect=before.revision
         )

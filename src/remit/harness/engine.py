@@ -30,8 +30,8 @@ from remit.profiles.catalogs import native_catalog, parse_catalog
 from remit.profiles.ceilings import parse_overlay
 from remit.profiles.fit import check_with_catalog
 from remit.profiles.library import Library
+from remit.profiles.source import WRITTEN_BY_US, decode, read_source
 from remit.profiles.source import Source as TextSource
-from remit.profiles.source import decode, read_source
 from remit.profiles.terms import Terms
 
 __all__ = ["OVERLAY", "Engine", "closed"]
@@ -237,7 +237,7 @@ def closed(profile: Profile, what: str, why: Problem) -> Profile:
 
 def _text(source: Source) -> TextSource:
     """Return the text of a registered file, under the name by which problems call it."""
-    label = "built-in" if source.built_in else f"plugin {source.plugin}"
+    label = WRITTEN_BY_US if source.built_in else f"plugin {source.plugin}"
     name = f"{label}/{source.file.name}"
     try:
         raw = source.file.read_bytes()

@@ -7,14 +7,15 @@ frame, by what is in force now, and by the meet of the two, and the strictest ve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import evolve, frozen
 
 from remit.harness.engine import Engine
+from remit.harness.inforce import InForce
 from remit.harness.store import Space
 from remit.policy.decision import Cause, Decision
-from remit.policy.gate import asked
+from remit.policy.gate import Setting, asked
 from remit.policy.profile import Profile
 from remit.policy.projection import Judgement, Projection
 from remit.policy.tools import Catalog
@@ -25,14 +26,27 @@ __all__ = ["Frame", "Judged", "judge"]
 
 @frozen
 class Frame:
-    """What holds for one step: the space as it was read, and the projection of its mode.
+    """What holds for one step: the rows that were read, and the projection of what they come to.
 
-    ``seq`` is the last record of the log by then; grants that came after it are not the step's.
+    ``seq`` is the last record of the log when its turn began; grants that came after it are not the
+    step's. ``floors`` is what held by then, for its conversation and for those that it is a child
+    of: what operators widened since is not the step's either.
     """
 
-    space: Space
+    force: InForce
     projection: Projection
     seq: int = 0
+    floors: tuple[InForce, ...] = ()
+
+    @property
+    def space(self) -> Space:
+        """The space as it was read."""
+        return self.force.space
+
+    @property
+    def mode(self) -> str:
+        """The mode whose brief holds."""
+        return self.force.mode
 
     @property
     def profile(self) -> Profile:
@@ -70,12 +84,14 @@ def judge(engine: Engine, frame: Frame, now: Frame, look: Look) -> Judged:
     if first.tool is not None and first.tool.native:
         return Judged(first, frame.projection)
     views = [(first, frame.projection, frame.space.dial)]
-    if now.space != frame.space or now.projection is not frame.projection:
+    spaces = (now.space, frame.space, *(f.space for f in frame.floors))
+    gates = dict.fromkeys((s.effects, s.dial) for s in spaces)
+    if now.projection is not frame.projection or len(gates) > 1:
         own = look(now.projection, now.space.dial)
         # Among equally strict ones the first is told, and that is what holds as of the call.
         views.insert(0, (own, now.projection, now.space.dial))
         if Layer.PIN not in (first.decision.layer, own.decision.layer):
-            views += [(look(p, dial), p, dial) for p, dial in _meets(engine, frame, now)]
+            views += [(look(p, dial), p, dial) for p, dial in _meets(engine, frame, now, gates)]
     judged, projection, _ = max(views, key=lambda view: view[0].decision.verdict)
     verdict = judged.decision.verdict
     if verdict is not Verdict.DENY and (frame.space.locked or now.space.locked):
@@ -86,13 +102,15 @@ def judge(engine: Engine, frame: Frame, now: Frame, look: Look) -> Judged:
     return Judged(judged, projection, frozenset[str]().union(*asking))
 
 
-def _meets(engine: Engine, frame: Frame, now: Frame) -> Iterator[tuple[Projection, Dial]]:
-    """Yield the meet of both ceilings, over the tools and under the settings of each."""
+def _meets(
+    engine: Engine, frame: Frame, now: Frame, gates: Iterable[tuple[tuple[Setting, ...], Dial]]
+) -> Iterator[tuple[Projection, Dial]]:
+    """Yield the meet of both ceilings, over the tools of each and under all settings and dials."""
     profile = frame.profile.under(*(s for s in now.profile.sides if s not in frame.profile.sides))
     host = now.projection.host
     catalogs = {c.hash: c for c in (now.catalog, frame.catalog)}
     for catalog in catalogs.values():
-        for effects, dial in dict.fromkeys((s.effects, s.dial) for s in (now.space, frame.space)):
+        for effects, dial in gates:
             yield engine.project(profile, catalog, host, effects), dial
 
 

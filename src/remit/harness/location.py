@@ -32,6 +32,7 @@ __all__ = [
     "data_folder",
     "init",
     "locate",
+    "mode_files",
     "protected",
 ]
 
@@ -171,6 +172,23 @@ def init(workspace: Location, *, now: datetime) -> Made:
     with Store.open(workspace.db, create=now, data=workspace.data) as store:
         make_token(workspace.token_file)
     return Made(store.location, str(workspace.config), str(workspace.token_file))
+
+
+def mode_files(folder: Path) -> list[Path]:
+    """Return the user's profiles; raises `InputError` if nobody can say which there are."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise InputError(
+            Problem(
+                "modes-unreadable",
+                f"the folder `{folder}` cannot be read: {why}",
+                "look at its permissions",
+            )
+        ) from error
 
 
 def protected(workspace: Location, worktree: str | None = None) -> tuple[str, ...]:

@@ -74,6 +74,8 @@ class Native:
     properties: Mapping[str, Any]
     required: tuple[str, ...]
     serve: Callable[[Desk, Mapping[str, Any]], Answer]
+    #: What it asks of the operator that a child has no say in: where the conversation goes on.
+    opens: ApprovalKind | None = None
     #: False where serving reads the arguments itself, to tell all problems in one answer.
     checked: bool = True
 
@@ -188,7 +190,7 @@ def _exit_plan_mode(desk: Desk, args: Mapping[str, Any]) -> Answer:
     before = desk.store.approvals.find(
         space.id, desk.conversation, ApprovalKind.PLAN_EXIT, now=desk.now
     )
-    shown = f"leave {space.mode} mode for {desk.brief.exit_to} in space {space.id}"
+    shown = f"leave {desk.frame.mode} mode for {desk.brief.exit_to} in space {space.id}"
     leave = desk.store.exits.request(
         space.id,
         desk.conversation,
@@ -225,7 +227,7 @@ def _nothing_to_deliver(desk: Desk, args: Mapping[str, Any]) -> Answer:
         "contract",
         {
             "contract": desk.brief.contract,
-            "mode": desk.frame.space.mode,
+            "mode": desk.frame.mode,
             "outcome": "declined",
             "reason": escape(reason, lines=True),
         },
@@ -316,6 +318,7 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             },
             ("goal", "nodes"),
             _submit_plan,
+            opens=ApprovalKind.PLAN,
             checked=False,
         ),
         "exit_plan_mode": Native(
@@ -326,6 +329,7 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             {"reason": _text("Why it should be left now.")},
             (),
             _exit_plan_mode,
+            opens=ApprovalKind.PLAN_EXIT,
         ),
         "nothing_to_deliver": Native(
             lambda profile: (
@@ -343,7 +347,7 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
 def left_since(desk: Desk) -> Answer:
     """Answer a verb whose mode was left between frame and call."""
     return Answer(
-        f"Nothing was done: mode `{desk.frame.space.mode}` was left since this step began. "
+        f"Nothing was done: mode `{desk.frame.mode}` was left since this step began. "
         "`mode` tells what holds now.",
         True,
     )

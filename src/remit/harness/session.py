@@ -17,17 +17,16 @@ from pathlib import Path
 
 from attrs import frozen
 
-from remit.harness.engine import OVERLAY, Engine, closed
+from remit.harness.engine import Engine
 from remit.harness.facts import gather, start
 from remit.harness.frames import Frame, Judged, judge
+from remit.harness.inforce import InForce, Modes
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since, undone
 from remit.harness.store import (
     Approval,
     ApprovalKind,
     ApprovalState,
     GrantRecord,
-    Overlay,
-    Space,
     Store,
     StoreConflict,
 )
@@ -37,13 +36,10 @@ from remit.harness.touched import seen
 from remit.policy.digest import call_digest
 from remit.policy.escape import escape
 from remit.policy.grants import covering
-from remit.policy.problems import InputError, Problem
-from remit.policy.profile import ASK_USER, MODE, Profile
+from remit.policy.profile import ASK_USER, MODE
 from remit.policy.projection import Host, Judgement
 from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 from remit.policy.vocabulary import Layer, Verdict, in_order
-from remit.profiles.fit import blocks_host
-from remit.profiles.source import Source
 
 __all__ = ["Answer", "Frame", "Run", "Session"]
 
@@ -97,25 +93,32 @@ class Session:
         conversation: str,
         host: Host,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        read: Callable[[], InForce] | None = None,
     ) -> None:
         check_conversation(conversation)
-        self.engine = engine
         self.store = store
         self.space = space
         self.conversation = conversation
         self.host = host
         self.clock = clock
-        self.catalog = engine.with_natives(Catalog())
+        self.modes = Modes(engine, store, host)
+        self._read = read or (lambda: InForce(store.spaces.get(space)))
         self._lock = threading.RLock()
         self._last: Frame | None = None
-        #: By mode and catalogue, what keeps the one from use with the other.
-        self._fit: dict[tuple[str, str], Problem | None] = {}
-        #: By mode, overlay and catalogue, what is in force.
-        self._profiles: dict[tuple[str, Overlay | None, str], Profile] = {}
+
+    @property
+    def engine(self) -> Engine:
+        """What profiles, catalogues and plugins come from."""
+        return self.modes.engine
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tools that there are, native verbs included."""
+        return self.modes.catalog
 
     def set_catalog(self, catalog: Catalog) -> None:
         """Say which tools there are besides the native verbs."""
-        self.catalog = self.engine.with_natives(catalog)
+        self.modes.set_catalog(catalog)
 
     def version(self) -> int:
         """Return a number that changes when any process changed the workspace."""
@@ -126,9 +129,14 @@ class Session:
         with self._lock:
             # In this order: a grant that comes between the two is none of this step's.
             seq = self.store.log.head()
-            frame = self._framed(self.store.spaces.get(self.space), seq)
-            self._tell_switches(frame)
+            frame = self.framed(self._read(), seq)
+            self.seen(frame)
             return frame
+
+    def seen(self, frame: Frame) -> None:
+        """Keep what a mode is, for when its file is gone, and tell plugins of switches."""
+        self.modes.keep(frame.mode, self.clock())
+        self._tell_switches(frame)
 
     def _tell_switches(self, frame: Frame) -> None:
         """Let plugins hear of the switches since the last frame, whichever process made them."""
@@ -139,38 +147,14 @@ class Session:
             mode, by = event.body["mode"], event.actor
             self.engine.observe("mode_switched", space=self.space, mode=mode, by=by)
 
-    def _framed(self, space: Space, seq: int) -> Frame:
-        at = (space.mode, space.overlay, self.catalog.hash)
-        profile = self._profiles.get(at)
-        if profile is None:
-            profile = self._profiles[at] = self._profile(space.mode, space.overlay)
-        projection = self.engine.project(profile, self.catalog, self.host, space.effects)
-        return Frame(space, projection, seq)
-
-    def _profile(self, mode: str, overlay: Overlay | None) -> Profile:
-        profile = self.engine.in_force(mode)
-        if (problem := self._unfit(profile)) is not None:
-            profile = closed(Profile(mode, label=mode, selectable=False), "mode", problem)
-        if overlay is None:
-            return profile
-        try:
-            side = self.engine.overlay(Source(overlay.text, overlay.file))
-            problem = self._unfit(Profile(OVERLAY, sides=(side,)))
-        except InputError as error:
-            _log.warning("an overlay is unavailable, nothing is admitted: %s", error)
-            problem = error.problems[0]
-        return profile.under(side) if problem is None else closed(profile, OVERLAY, problem)
-
-    def _unfit(self, profile: Profile) -> Problem | None:
-        """Return what keeps a mode from use with the tools that there are; tell the rest once."""
-        at = (profile.hash, self.catalog.hash)
-        if at not in self._fit:
-            bare = len(self.catalog.tools) == len(self.engine.natives.tools)
-            found = () if bare else self.engine.fit(profile, self.catalog, self.host)
-            for problem in found:
-                _log.warning("%s", problem)
-            self._fit[at] = next(filter(blocks_host, found), None)
-        return self._fit[at]
+    def framed(self, force: InForce, seq: int, floors: tuple[InForce, ...] = ()) -> Frame:
+        """Project what rows come to, no wider than what they came to when a turn began."""
+        profile = self.modes.profile(force)
+        for floor in floors:
+            sides = self.modes.profile(floor).sides
+            profile = profile.under(*(s for s in sides if s not in profile.sides))
+        projection = self.engine.project(profile, self.catalog, self.host, force.space.effects)
+        return Frame(force, projection, seq, floors)
 
     def native_tools(self, frame: Frame) -> tuple[NativeTool, ...]:
         """Return the native verbs of a frame as the model sees them."""
@@ -196,7 +180,7 @@ class Session:
         """
         with self._lock:
             while True:
-                now = self._framed(self.store.spaces.get(self.space), frame.seq)
+                now = self.framed(self._read(), frame.seq)
                 judged = judge(
                     self.engine,
                     frame,
@@ -213,7 +197,7 @@ class Session:
     def _step(self, frame: Frame, now: Frame, judged: Judged, tool_hash: str) -> Run | Answer:
         decision, tool, at = judged.judgement.decision, judged.judgement.tool, self.clock()
         with self.store.log.writing(at) as writer:
-            if self.store.spaces.get(self.space) != now.space:
+            if self._read() != now.force:
                 raise _Moved
             asked = decision.verdict is Verdict.ASK
             leave = self._leave(writer, frame, now, judged, tool_hash, at) if asked else _Leave()
@@ -315,11 +299,11 @@ class Session:
     ) -> tuple[GrantRecord, ...]:
         """Return the grants by which a call runs: of this mode, this tool, and before the step."""
         judgement, space = judged.judgement, now.space
-        if judgement.tool is None or frame.space.mode != space.mode:
+        if judgement.tool is None or frame.mode != now.mode:
             return ()
         standing = {
             g.grant: g
-            for g in self.store.grants.standing(space.id, judgement.tool.key, space.mode)
+            for g in self.store.grants.standing(space.id, judgement.tool.key, now.mode)
             if g.seq <= frame.seq and g.tool_hash in (None, tool_hash)
         }
         shape = judged.projection.compiled.catalog.shape(judgement.tool)
@@ -354,7 +338,7 @@ class Session:
         writer.record(
             "decision",
             {
-                "mode": space.mode,
+                "mode": now.mode,
                 "revision": space.revision,
                 "dial": space.dial.value,
                 "tool": tool.key if tool else escape(judgement.call.tool),

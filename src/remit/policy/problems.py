@@ -245,6 +245,18 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "approval-expired": "the approval's time is over",
             "approval-superseded": "what the approval was for is gone",
         },
+        "Conversations": {
+            "unknown-conversation": "there is no conversation of that id",
+            "conversation-exists": "there is a conversation of that id already",
+            "conversation-elsewhere": "the conversation is in another space",
+            "turn-open": "a turn of the conversation is open",
+            "turn-closed": "the turn is closed",
+            "unknown-record": "the record is none of the conversation",
+            "child-mode": "a mode that a child of this conversation may not have",
+            "child-depth": "a child of a child that may have none of its own",
+            "no-plan": "no plan is active in the conversation",
+            "bad-snapshot": "a kept profile cannot be read",
+        },
         "The store and its log": {
             "store-missing": "there is no database",
             "store-driver": "what speaks to the database is not installed",

@@ -16,6 +16,7 @@ from remit.profiles.document import Document, Findings, Places
 from remit.profiles.names import ALIASES
 from remit.profiles.positions import KeyPath, key_path
 from remit.profiles.shapes import CeilingFile, ProfileFile
+from remit.profiles.source import WRITTEN_BY_US
 from remit.profiles.structure import quoted
 from remit.profiles.terms import Terms
 
@@ -54,7 +55,7 @@ def inherit(
         brief=inherited if own is None else own,
         examples=declaration.examples,
         where=_ProfilePlaces(document, parent),
-        origin="built-in" if declaration.source.built_in else declaration.source.file,
+        origin=WRITTEN_BY_US if declaration.source.built_in else declaration.source.file,
     )
     if parent is not None:
         _check_widening(file.ceiling, parent, found)

@@ -123,6 +123,20 @@ class Library:
         """Return a profile; raises `InputError` if it is unknown, or saying why it is unusable."""
         return _usable(self.entry(name))
 
+    def choose(self, name: str) -> Profile:
+        """Return a profile that an operator may give a space; raises `InputError` (S003-21)."""
+        profile = self.get(name)
+        if not profile.selectable:
+            choice = ", ".join(f"`{e.name}`" for e in self.entries if e.selectable)
+            raise InputError(
+                Problem(
+                    "not-selectable",
+                    f"mode `{profile.name}` is set by the system, not chosen",
+                    f"an operator chooses among {choice}",
+                )
+            )
+        return profile
+
     def from_file(self, file: str) -> Profile:
         """Return the profile that a file of this library declares; raises `InputError`."""
         return _usable(next(e for e in self.entries if e.source == file))

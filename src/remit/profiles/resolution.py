@@ -11,6 +11,7 @@ from remit.policy.profile import Profile
 from remit.profiles.declaration import Declaration
 from remit.profiles.inheritance import inherit, mode_hint
 from remit.profiles.names import ALIASES, TOP_MODE
+from remit.profiles.source import WRITTEN_BY_US
 from remit.profiles.structure import quoted
 from remit.profiles.terms import Terms
 
@@ -142,7 +143,7 @@ def _entry(
     return Entry(
         declaration.name,
         declaration.label or declaration.name,
-        "built-in" if declaration.source.built_in else declaration.source.file,
+        WRITTEN_BY_US if declaration.source.built_in else declaration.source.file,
         profile is not None and profile.selectable,
         found,
         profile,

@@ -10,7 +10,10 @@ from attrs import frozen
 
 from remit.policy.problems import InputError, Position, Problem
 
-__all__ = ["JSON_BYTES", "TOML_BYTES", "Source", "read_source"]
+__all__ = ["JSON_BYTES", "TOML_BYTES", "WRITTEN_BY_US", "Source", "read_source"]
+
+#: Who wrote what remit ships.
+WRITTEN_BY_US = "built-in"
 
 #: The largest declaration that is read. A profile is a page, a catalogue of 1,000 tools 120 KiB.
 TOML_BYTES = 256 * 1024

@@ -186,7 +186,7 @@ def test_tables_that_differ_from_the_log_are_named_and_made_anew(
         db.execute("DELETE FROM space WHERE id = 'gone'")
         db.execute(
             "INSERT INTO space VALUES"
-            " ('new', 'chat', 'normal', NULL, 'auto', 0, 1, '2026', '[]', NULL, 0)"
+            " ('new', 'chat', 'normal', NULL, 'auto', 0, 1, '2026', '[]', NULL, 0, NULL)"
         )
     found = filled.log.rebuild()
     assert [p.message for p in found.problems] == [

@@ -1,6 +1,7 @@
 """The store: spaces, approvals, plans, and the one log that they are indexes of."""
 
 from remit.harness.store.approvals import Approval, ApprovalKind, Approvals, ApprovalState
+from remit.harness.store.conversations import ConversationRecord, Conversations, Outcome
 from remit.harness.store.errors import StoreConflict, StoreError
 from remit.harness.store.events import KINDS, OPERATOR, SYSTEM, Event
 from remit.harness.store.exits import Exit, ExitState
@@ -24,11 +25,14 @@ __all__ = [
     "ApprovalState",
     "Approvals",
     "Change",
+    "ConversationRecord",
+    "Conversations",
     "Event",
     "Exit",
     "ExitState",
     "GrantRecord",
     "Log",
+    "Outcome",
     "Overlay",
     "PlanRecord",
     "PlanState",

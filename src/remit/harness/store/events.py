@@ -12,6 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from remit.policy.digest import canonical
+from remit.policy.tasks import ACTIVATED, CLEARED, TICKED
 
 __all__ = [
     "COLUMNS",
@@ -51,6 +52,21 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "effect, target",
         "grant.bound": "a grant was used first, of a tool as it was then: grant, tool_hash",
         "grant.revoked": "a grant is no more: grant, why",
+        "conversation.made": "a conversation began: parent, base, child, depth, mode, revision, "
+        "told, plan",
+        "conversation.overlay": "a conversation has an overlay or none: overlay",
+        "conversation.compacted": "a host shortened what a conversation holds; no mode changes",
+        "branch.moved": "a conversation goes on from an earlier record: to, mode, revision, told, "
+        "plan",
+        "turn.opened": "a message is being answered: turn, origin, owner, overlay",
+        "mode.flushed": "a conversation took its space's mode: mode, previous, revision, boundary",
+        "step.framed": "a request to the model was framed: turn, step, mode, revision, projection, "
+        "telling",
+        "notice": "a hidden message tells the model of its mode: what, text, told, which "
+        "is what one that was sent between turns tells",
+        "turn.closed": "a turn is over: turn, outcome, decisions, and came, which says whether "
+        "its last request came back",
+        "profile.kept": "what a mode last was, whole: mode, hash, profile",
         "decision": "a call was judged, before it ran: tool, tool_hash, verdict, layer, cause, "
         "effects, opaque, reason, mode, revision, dial, projection, approval, grants, forwarded",
         "contract": "how a contract stands: contract, mode, outcome, reason",
@@ -61,6 +77,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "approval.superseded": "what an approval was for is gone: why",
         "plan.submitted": "a plan was submitted: goal, nodes, revision, digest",
         "plan.superseded": "a later revision took a plan's place: by_plan",
+        ACTIVATED: "a plan is the active one of a conversation: plan, tasks",
+        TICKED: "a task of the active plan is done: task",
+        CLEARED: "no plan is active any more",
         "plan.filed": "a plan lies in the worktree: path",
         TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
         "was, hash, description, schema, catalog",

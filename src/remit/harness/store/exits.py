@@ -92,6 +92,7 @@ class Exits:
                     by=by,
                     why=f"exit approved by {found.decided_by}",
                     approval=found.id,
+                    conversation=conversation,
                 )
                 used = self._approvals.get(found.id, now=now)
                 return Exit(ExitState.LEFT, self._spaces.get(space), used)

@@ -6,16 +6,27 @@ no second account of what happened.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import peewee
 
 from remit.harness.store import schema
 from remit.harness.store.events import Event
-from remit.harness.store.schema import INDEXES, ApprovalRow, GrantRow, PlanRow, SpaceRow
+from remit.harness.store.schema import (
+    INDEXES,
+    ApprovalRow,
+    ConversationRow,
+    GrantRow,
+    PlanRow,
+    ProfileRow,
+    SpaceRow,
+)
 from remit.policy.digest import canonical
 from remit.policy.problems import Problem
+from remit.policy.tasks import ACTIVATED, CLEARED, TICKED
 
 __all__ = ["FOLDED", "differences", "fold", "refill"]
 
@@ -38,6 +49,98 @@ def _space_made(db: peewee.Database, e: Event) -> None:
 
 def _space(db: peewee.Database, e: Event, **values: object) -> None:
     SpaceRow.update(**values).where(SpaceRow.id == e.space).execute(db)
+
+
+def _mode_set(db: peewee.Database, e: Event) -> None:
+    _space(db, e, mode=e.body["mode"], revision=e.body["revision"], left_by=e.conversation)
+
+
+def _conversation_made(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    ConversationRow.insert(
+        id=e.conversation,
+        seq=e.seq,
+        space=e.space,
+        parent=body["parent"],
+        child=body["child"],
+        depth=body["depth"],
+        mode=body["mode"],
+        revision=body["revision"],
+        turn=0,
+        step=0,
+        open=False,
+        told=_text(body["told"]),
+        plan=_text(body["plan"]),
+    ).execute(db)
+
+
+def _conversation(db: peewee.Database, e: Event, **values: object) -> None:
+    ConversationRow.update(**values).where(ConversationRow.id == e.conversation).execute(db)
+
+
+def _branch_moved(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    _conversation(
+        db,
+        e,
+        mode=body["mode"],
+        revision=body["revision"],
+        told=_text(body["told"]),
+        telling=None,
+        plan=_text(body["plan"]),
+    )
+
+
+def _turn_opened(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    _conversation(
+        db,
+        e,
+        turn=body["turn"],
+        step=0,
+        open=True,
+        owner=body["owner"],
+        turn_overlay=_text(body["overlay"]),
+    )
+
+
+def _mode_flushed(db: peewee.Database, e: Event) -> None:
+    _conversation(db, e, mode=e.body["mode"], revision=e.body["revision"])
+
+
+def _step_framed(db: peewee.Database, e: Event) -> None:
+    # The request before it came back, or there would be no other one.
+    came = peewee.fn.COALESCE(ConversationRow.telling, ConversationRow.told)
+    _conversation(db, e, step=e.body["step"], told=came, telling=_text(e.body["telling"]))
+
+
+def _notice(db: peewee.Database, e: Event) -> None:
+    if e.body["told"] is not None:
+        _conversation(db, e, told=_text(e.body["told"]))
+
+
+def _turn_closed(db: peewee.Database, e: Event) -> None:
+    told: Any = ConversationRow.told
+    if e.body["came"]:
+        told = peewee.fn.COALESCE(ConversationRow.telling, ConversationRow.told)
+    _conversation(db, e, open=False, owner=None, turn_overlay=None, told=told, telling=None)
+
+
+def _plan_ticked(db: peewee.Database, e: Event) -> None:
+    query = ConversationRow.select(ConversationRow.plan).where(ConversationRow.id == e.conversation)
+    ((text,),) = query.tuples().execute(db)
+    plan = json.loads(text)
+    _conversation(db, e, plan=_text({**plan, "ticked": sorted({*plan["ticked"], e.body["task"]})}))
+
+
+def _profile_kept(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    ProfileRow.delete().where(ProfileRow.mode == body["mode"]).execute(db)
+    ProfileRow.insert(mode=body["mode"], hash=body["hash"], profile=body["profile"]).execute(db)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else canonical(value)
 
 
 def _overlay_set(db: peewee.Database, e: Event) -> None:
@@ -123,10 +226,21 @@ def _plan(db: peewee.Database, e: Event, **values: object) -> None:
 _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyType(
     {
         "space.made": _space_made,
-        "mode.set": lambda db, e: _space(db, e, mode=e.body["mode"], revision=e.body["revision"]),
+        "mode.set": _mode_set,
         "dial.set": lambda db, e: _space(db, e, dial=e.body["dial"]),
         "effects.set": lambda db, e: _space(db, e, effects=canonical(e.body["effects"])),
         "overlay.set": _overlay_set,
+        "conversation.made": _conversation_made,
+        "conversation.overlay": lambda db, e: _conversation(
+            db, e, overlay=_text(e.body["overlay"])
+        ),
+        "branch.moved": _branch_moved,
+        "turn.opened": _turn_opened,
+        "mode.flushed": _mode_flushed,
+        "step.framed": _step_framed,
+        "notice": _notice,
+        "turn.closed": _turn_closed,
+        "profile.kept": _profile_kept,
         "lock.set": lambda db, e: _space(db, e, locked=e.body["locked"]),
         "grant.added": _grant_added,
         "grant.bound": lambda db, e: _grant(db, e, tool_hash=e.body["tool_hash"]),
@@ -138,6 +252,9 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         "approval.superseded": lambda db, e: _approval(db, e, state="superseded"),
         "plan.submitted": _plan_submitted,
         "plan.superseded": lambda db, e: _plan(db, e, state="superseded"),
+        ACTIVATED: lambda db, e: _conversation(db, e, plan=_text({**e.body, "ticked": []})),
+        TICKED: _plan_ticked,
+        CLEARED: lambda db, e: _conversation(db, e, plan=None),
         "plan.filed": lambda db, e: _plan(db, e, path=e.body["path"]),
     }
 )

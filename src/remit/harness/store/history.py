@@ -17,7 +17,8 @@ __all__ = ["CHANGES", "Answer", "Change", "change_of"]
 class Answer(StrEnum):
     """What became of a request to change a mode.
 
-    ``queued`` and ``cancelled`` come with conversations: until then a space is always idle.
+    ``committed``: no turn is under way. ``queued``: turns under way take it at a boundary, and what
+    it narrows is refused to them at once. ``cancelled``: it takes back what no turn has taken.
     """
 
     COMMITTED = "committed"

@@ -20,9 +20,11 @@ __all__ = [
     "MIGRATIONS",
     "VERSION",
     "ApprovalRow",
+    "ConversationRow",
     "EventRow",
     "GrantRow",
     "PlanRow",
+    "ProfileRow",
     "SpaceRow",
     "create",
     "spelt",
@@ -50,7 +52,7 @@ class EventRow(Model):
 
     class Meta:
         table_name = "event"
-        indexes = ((("space", "seq"), False),)
+        indexes = ((("space", "seq"), False), (("conversation", "seq"), False))
 
 
 class SpaceRow(Model):
@@ -67,9 +69,52 @@ class SpaceRow(Model):
     effects = TextField()
     overlay = TextField(null=True)
     locked = BooleanField()
+    left_by = TextField(null=True)
 
     class Meta:
         table_name = "space"
+
+
+class ConversationRow(Model):
+    """A thread in a space: the mode that it took, its open turn, and what it was last told.
+
+    ``mode`` and ``revision`` are what was in force when a boundary was last crossed; ``told`` is
+    what the last request that came back said of the mode, ``telling`` what one under way says.
+    ``turn`` and ``step`` count from 1; ``owner`` is the process that has the turn.
+    """
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField()
+    parent = TextField(null=True)
+    child = BooleanField()
+    depth = IntegerField()
+    mode = TextField()
+    revision = IntegerField()
+    turn = IntegerField()
+    step = IntegerField()
+    open = BooleanField()
+    owner = TextField(null=True)
+    told = TextField(null=True)
+    telling = TextField(null=True)
+    overlay = TextField(null=True)
+    turn_overlay = TextField(null=True)
+    plan = TextField(null=True)
+
+    class Meta:
+        table_name = "conversation"
+        indexes = ((("space", "open"), False),)
+
+
+class ProfileRow(Model):
+    """The last profile that a mode was seen with, whole."""
+
+    mode = TextField(primary_key=True)
+    hash = TextField()
+    profile = TextField()
+
+    class Meta:
+        table_name = "profile"
 
 
 class ApprovalRow(Model):
@@ -154,7 +199,14 @@ class PlanRow(Model):
 
 
 #: The tables that are folded from the log, in an order in which they can be filled.
-INDEXES: tuple[type[Model], ...] = (SpaceRow, ApprovalRow, GrantRow, PlanRow)
+INDEXES: tuple[type[Model], ...] = (
+    SpaceRow,
+    ConversationRow,
+    ProfileRow,
+    ApprovalRow,
+    GrantRow,
+    PlanRow,
+)
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
 _SQLITE = (
@@ -195,9 +247,28 @@ def _second(db: peewee.Database) -> None:
         sql(db, statement)
 
 
+def _third(db: peewee.Database) -> None:
+    """There are conversations, and what modes were last seen as."""
+    for statement in (
+        'ALTER TABLE "space" ADD COLUMN "left_by" TEXT',
+        'CREATE INDEX "eventrow_conversation_seq" ON "event" ("conversation", "seq")',
+        'CREATE TABLE "conversation" ("id" TEXT NOT NULL PRIMARY KEY, "seq" INTEGER NOT NULL,'
+        ' "space" TEXT NOT NULL, "parent" TEXT, "child" INTEGER NOT NULL,'
+        ' "depth" INTEGER NOT NULL, "mode" TEXT NOT NULL, "revision" INTEGER NOT NULL,'
+        ' "turn" INTEGER NOT NULL, "step" INTEGER NOT NULL, "open" INTEGER NOT NULL,'
+        ' "owner" TEXT, "told" TEXT, "telling" TEXT, "overlay" TEXT, "turn_overlay" TEXT,'
+        ' "plan" TEXT)',
+        'CREATE UNIQUE INDEX "conversationrow_seq" ON "conversation" ("seq")',
+        'CREATE INDEX "conversationrow_space_open" ON "conversation" ("space", "open")',
+        'CREATE TABLE "profile" ("mode" TEXT NOT NULL PRIMARY KEY, "hash" TEXT NOT NULL,'
+        ' "profile" TEXT NOT NULL)',
+    ):
+        sql(db, statement)
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
-MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second,)
+MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second, _third)
 
 #: The version of the schema that this remit reads and writes.
 VERSION = 1 + len(MIGRATIONS)

@@ -44,11 +44,13 @@ class Space:
     overlay: Overlay | None = None
     #: A locked space forwards nothing, and is not left.
     locked: bool = False
+    #: The conversation whose approved exit or plan brought the mode, if one did.
+    left_by: str | None = None
 
 
 SELECT_SPACE = (
-    "SELECT id, mode, kind, worktree, dial, remote, revision, created, effects, overlay, locked"
-    " FROM space"
+    "SELECT id, mode, kind, worktree, dial, remote, revision, created, effects, overlay, locked,"
+    " left_by FROM space"
 )
 
 
@@ -56,7 +58,7 @@ SELECT_SPACE = (
 @lru_cache(maxsize=1024)
 def space_of(row: tuple[Any, ...]) -> Space:
     """Return the space of a row of `SELECT_SPACE`."""
-    id, mode, kind, worktree, dial, remote, revision, created, effects, overlay, locked = row
+    id, mode, kind, worktree, dial, remote, revision, created, effects, overlay, locked, left = row
     return Space(
         id,
         mode,
@@ -71,6 +73,7 @@ def space_of(row: tuple[Any, ...]) -> Space:
         ),
         None if overlay is None else Overlay(**json.loads(overlay)),
         bool(locked),
+        left,
     )
 
 

@@ -28,6 +28,8 @@ __all__ = ["Spaces", "Switch", "check_effect", "check_target"]
 _GET = f"{SELECT_SPACE} WHERE id = ?"
 #: How many spaces are kept at the most, some hundred bytes each.
 _KEPT = 16_384
+#: The modes that turns under way are in; a child has one of its own.
+_RUNNING = "SELECT mode FROM conversation WHERE space = ? AND open AND NOT child"
 
 
 @frozen
@@ -126,8 +128,21 @@ class Spaces:
             expected(space, expect)
             if not is_operator(by):
                 unlocked(space)
-            flip(writer, self._database, space, mode, by=by, why=why)
-            return Switch(self.get(id), Answer.COMMITTED)
+            answer = self._answer(id, mode)
+            flip(writer, self._database, space, mode, by=by, why=why, answer=answer)
+            return Switch(self.get(id), answer)
+
+    def _answer(self, id: str, mode: str) -> Answer:
+        """Say what becomes of a switch: at once, at the next boundary, or nothing after all."""
+        rows = self._database.rows(_RUNNING, (id,))
+        if not rows:
+            return Answer.COMMITTED
+        return Answer.CANCELLED if all(m == mode for (m,) in rows) else Answer.QUEUED
+
+    def pending(self, id: str) -> str | None:
+        """Return the mode of a space if a turn under way has not taken it yet, else None."""
+        mode = self.get(id).mode
+        return mode if any(m != mode for (m,) in self._database.rows(_RUNNING, (id,))) else None
 
     def set_dial(self, id: str, dial: Dial, *, by: str, now: datetime) -> Space:
         """Set the autonomy of a space; approvals that are open stay open."""

@@ -9,10 +9,12 @@ from types import TracebackType
 from typing import Self
 
 from remit.harness.store.approvals import Approvals
+from remit.harness.store.conversations import Conversations
 from remit.harness.store.database import BUSY_SECONDS, Database, connect
 from remit.harness.store.events import SYSTEM
 from remit.harness.store.exits import Exits
 from remit.harness.store.grants import Grants
+from remit.harness.store.kept import Kept
 from remit.harness.store.log import Log
 from remit.harness.store.plans import Plans
 from remit.harness.store.spaces import Spaces
@@ -32,6 +34,8 @@ class Store:
         self._database = database
         self.log = Log(database)
         self.spaces = Spaces(database, self.log)
+        self.conversations = Conversations(database, self.log, self.spaces)
+        self.kept = Kept(database, self.log)
         self.approvals = Approvals(database, self.log, self.spaces)
         self.exits = Exits(database, self.log, self.spaces, self.approvals)
         self.grants = Grants(database, self.log, self.spaces)

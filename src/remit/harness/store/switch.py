@@ -56,22 +56,28 @@ def flip(
     by: str,
     why: str,
     approval: str | None = None,
+    conversation: str | None = None,
+    answer: Answer = Answer.COMMITTED,
 ) -> None:
-    """Record another mode, and that what was asked for in the old one has ended."""
+    """Record another mode, and that what was asked for in the old one has ended.
+
+    ``conversation`` is the one whose own approved exit or plan it is, if it is one.
+    """
     writer.record(
         "mode.set",
         {
             "mode": mode,
             "previous": space.mode,
             "why": why,
-            "answer": Answer.COMMITTED.value,
+            "answer": answer.value,
             "revision": space.revision + 1,
             "approval": approval,
         },
         actor=by,
         space=space.id,
+        conversation=conversation,
     )
-    for id, conversation, expires_at in database.rows(_BOUND, (space.id,)):
+    for id, asked_in, expires_at in database.rows(_BOUND, (space.id,)):
         # One whose time was over is expired already, whether or not that was recorded by now.
         over = expires_at is not None and expires_at <= writer.at
         writer.record(
@@ -81,7 +87,7 @@ def flip(
             else {"approval": id, "why": f"the space left {space.mode} mode"},
             actor=SYSTEM,
             space=space.id,
-            conversation=conversation,
+            conversation=asked_in,
         )
 
 

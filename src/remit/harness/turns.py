@@ -1,0 +1,210 @@
+"""Turns and steps: one message that is answered, and each request to the model within it.
+
+A turn freezes what operators can only widen later; each step freezes a frame, tells the model what
+holds in it, and judges the calls that come back (design section 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from attrs import define, field, frozen
+
+from remit.harness.frames import Frame
+from remit.harness.inforce import InForce, link_of
+from remit.harness.natives import Answer, NativeTool
+from remit.harness.owners import gone, owner
+from remit.harness.session import Run, Session
+from remit.harness.store import ConversationRecord, Outcome, Overlay, Space
+from remit.harness.store.log import Writer
+from remit.policy.announce import Message, Told, announce, dropped
+from remit.policy.boundary import Boundary, crosses
+from remit.policy.tools import Call, Catalog, Tool
+
+if TYPE_CHECKING:
+    from remit.harness.conversation import Conversation
+
+__all__ = ["Step", "Turn"]
+
+
+@frozen
+class Step:
+    """What one request to the model is made of, and by what its calls are judged."""
+
+    frame: Frame
+    #: The text before the conversation; empty for the absence of policy.
+    preamble: str
+    #: Hidden messages for the end of the request, one at most of a kind.
+    notices: tuple[Message, ...]
+    #: The number of its record: to fork at, or to go back to.
+    position: int
+    _turn: Turn = field(repr=False)
+
+    @property
+    def mode(self) -> str:
+        """The mode whose brief holds."""
+        return self.frame.mode
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the model is shown, native verbs included."""
+        return self.frame.projection.tools
+
+    @property
+    def native_tools(self) -> tuple[NativeTool, ...]:
+        """The native verbs among them, with descriptions and schemas."""
+        return self._turn.session.native_tools(self.frame)
+
+    def decide(self, call: Call, tool_hash: str = "") -> Run | Answer:
+        """Judge one call that came back, record the decision, and answer it or hand it on."""
+        return self._turn.decide(self.frame, call, tool_hash)
+
+
+@define(eq=False)
+class Turn:
+    """One turn of a conversation: a context manager that opens and closes it."""
+
+    conversation: Conversation
+    origin: str
+    overlay: Overlay | None = None
+    session: Session = field(init=False)
+    #: Its number in the conversation, from 1; 0 before it is open.
+    number: int = field(default=0, init=False)
+    #: What held when it began, in it and in the turns of its parents.
+    floors: tuple[InForce, ...] = field(default=(), init=False)
+    _seq: int = field(default=0, init=False)
+    _decisions: int = field(default=0, init=False)
+    _catalog: Catalog | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        at = self.conversation.workspace
+        self.session = Session(
+            at.engine,
+            at.store,
+            self.conversation.space,
+            self.conversation.id,
+            at.host,
+            at.clock,
+            self._force,
+        )
+        self.session.set_catalog(at.engine.operators)
+
+    def __enter__(self) -> Self:
+        at = self.conversation.workspace
+        record = at.store.conversations.open(
+            self.conversation.id,
+            origin=self.origin,
+            owner=owner(),
+            now=at.clock(),
+            crosses=self._crosses,
+            gone=gone,
+            overlay=self.overlay,
+        )
+        self.number = record.turn
+        self._begin(at.store.log.head())
+        self.conversation.running = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.close(Outcome.FAILED if issubclass(kind, Exception) else Outcome.INTERRUPTED)
+
+    def close(self, outcome: Outcome = Outcome.ENDED) -> None:
+        """Close the turn; a second time does nothing."""
+        at = self.conversation.workspace
+        at.store.conversations.close(
+            self.conversation.id,
+            self.number,
+            outcome,
+            now=at.clock(),
+            decisions=self._decisions,
+        )
+        if self.conversation.running is self:
+            self.conversation.running = None
+
+    def step(self, catalog: Catalog | None = None) -> Step:
+        """Freeze what holds for the next request; ``catalog`` are the tools that there are.
+
+        Without one, those of the step before, at first the operator's. `StoreError` if the record
+        of it cannot be written: then nothing of it happened, and it can be tried again.
+        """
+        if catalog is not None:
+            self.session.set_catalog(catalog)
+        at = self.conversation.workspace
+        made: list[Step] = []
+
+        def frame(writer: Writer, record: ConversationRecord, flushed: bool) -> Mapping[str, Any]:
+            step, telling = self._framed(writer, record, flushed)
+            made.append(step)
+            return {
+                "projection": step.frame.projection.hash,
+                "telling": telling,
+                "notices": [{"what": m.what.value, "text": m.text} for m in step.notices],
+            }
+
+        at.store.conversations.step(
+            self.conversation.id, self.number, now=at.clock(), crosses=self._crosses, frame=frame
+        )
+        self.session.seen(made[0].frame)
+        return made[0]
+
+    def decide(self, frame: Frame, call: Call, tool_hash: str) -> Run | Answer:
+        """Judge a call of a step of this turn."""
+        self._decisions += 1
+        return self.session.call(frame, call, tool_hash)
+
+    def _begin(self, seq: int) -> None:
+        self._seq = seq
+        parent = self.conversation.parent
+        above = parent.running.floors if parent is not None and parent.running else ()
+        self.floors = (self._force(), *above)
+
+    def _framed(
+        self, writer: Writer, record: ConversationRecord, flushed: bool
+    ) -> tuple[Step, Mapping[str, Any]]:
+        force = self._force()
+        granted = flushed and force.space.left_by == record.id
+        if granted:
+            # What the operator set before approving is of this turn from here on.
+            self._begin(writer.head.seq)
+        frame = self.session.framed(force, self._seq, self.floors)
+        before = record.telling or record.told or {}
+        said = announce(
+            frame.projection,
+            Told.of_body(before),
+            turn_start=record.step == 0,
+            narrated=granted,
+            plan=record.plan.active if record.plan else None,
+        )
+        notices, gone = said.messages, before.get("gone")
+        missing = record.mode if self.session.modes.missing(record.mode) else None
+        if missing != gone and record.step == 0:
+            notices = (dropped(missing), *notices) if missing else notices
+            gone = missing
+        position = writer.head.seq + len(notices) + 1
+        step = Step(frame, said.standing, notices, position, self)
+        return step, {**said.told.to_body(), "gone": gone}
+
+    def _crosses(self, at: Boundary, space: Space, record: ConversationRecord) -> bool:
+        modes = self.session.modes
+        return crosses(
+            at,
+            modes.usable(record.mode),
+            modes.usable(space.mode),
+            newer=space.revision > record.revision,
+            granted=space.left_by == record.id,
+        )
+
+    def _force(self) -> InForce:
+        store = self.conversation.workspace.store
+        line = store.conversations.line(self.conversation.id)
+        return InForce(store.spaces.get(line[0].space), tuple(map(link_of, line)))
