@@ -48,11 +48,12 @@ def tool_of(catalog: Catalog, name: str) -> Tool:
 
 class TestShipped:
     def test_the_catalogues_of_the_slice_are_there(self) -> None:
-        """Issue 1 names five, issue 2 the other servers, issue 3 the agent hosts and our shell."""
+        """Issues 1 to 3 name servers, agent hosts and our shell, issue 7 our own tools."""
         assert set(shipped_catalogs()) == {
             *("mcp-git", "mcp-fetch", "mcp-time", "mcp-filesystem", "mcp-memory"),
             *("mcp-sqlite", "mcp-everything", "mcp-sequential-thinking", "mcp-github"),
             *("claude-code", "codex", "gemini-cli", "opencode", "remit-shell"),
+            "harness",
         }
 
     @pytest.mark.parametrize("name", shipped_catalogs())

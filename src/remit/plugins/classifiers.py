@@ -189,9 +189,9 @@ def _argument(
         if not isinstance(one, str):
             note.blind(f"an argument of `{tool.name}` is no text where one was expected")
         elif role in ("read", "list", "write", "delete", "move"):
-            walk.touch(note, one, role)
+            walk.touch(note, _path(one), role)
         elif role == "tree":
-            walk.touch(note, one, "list")
+            walk.touch(note, _path(one), "list")
         elif role == "patch":
             _patch(walk, note, one)
         elif role == "url":
@@ -202,6 +202,11 @@ def _argument(
             _action(note, tool, one)
         elif role == "powershell":
             _powershell(walk, note, one)
+
+
+def _path(text: str) -> str:
+    """Return a path as no program would read it: only a shell's words mean a stream by `-`."""
+    return {"": ".", "-": "./-"}.get(text, text)
 
 
 def _patch(walk: Any, note: Any, text: str) -> None:
@@ -217,7 +222,7 @@ def _patch(walk: Any, note: Any, text: str) -> None:
             continue
         if found["side"] and path[:2] in ("a/", "b/"):
             path = path[2:]
-        walk.touch(note, path, "delete" if found["verb"] == "Delete" else "write")
+        walk.touch(note, _path(path), "delete" if found["verb"] == "Delete" else "write")
 
 
 def _url(note: Any, method: str, url: str, body: str | None) -> None:
