@@ -230,6 +230,43 @@ def _catalogs() -> Iterator[str]:
 _TIERS = ("read", "write", "execute")
 
 
+def _harness_tools() -> Iterator[str]:
+    """Every tool of the built-in harness: what it takes, and the worst that a call can do."""
+    tools = import_module("remit.harness.tools")
+    catalog = import_module("remit.profiles").load_catalog(tools.SOURCE)
+    for tool in tools.TOOLS.values():
+        declared = catalog.get(tool.name)
+        worst = ", ".join(f"`{e}`" for e in sorted(declared.effects)) or "nothing"
+        if len(declared.effects) > 5:
+            worst = "what its command does"
+        yield f"## `{tool.name}`\n\n{tool.description}\n"
+        yield f"Tier `{declared.tier}`; at worst: {worst}.\n"
+        yield from _table(("argument", "takes", "unless said", "what it says"), _arguments(tool))
+        yield ""
+
+
+def _arguments(tool: Any) -> Iterator[tuple[str, str, str, str]]:
+    required = tool.input_schema.get("required", ())
+    for name, said in tool.input_schema["properties"].items():
+        of = said["items"] if said["type"] == "array" else said
+        takes = {"string": "text", "integer": "number", "boolean": "`true`, `false`"}.get(
+            of["type"], f"object: {', '.join(f'`{k}`' for k in of.get('properties', ()))}"
+        )
+        takes = f"list of {takes}" if said["type"] == "array" else takes
+        default = "required" if name in required else "-"
+        if "default" in said:
+            default = f"`{str(said['default']).lower()}`"
+        yield f"`{name}`", takes + _sized(said), default, said["description"]
+
+
+def _sized(said: Mapping[str, Any]) -> str:
+    """The bounds of a number; those of texts are there to stop accidents."""
+    low, high = said.get("minimum"), said.get("maximum")
+    if low is None:
+        return ""
+    return f", {low} to {high}" if high is not None else f", from {low}"
+
+
 MAKERS: Mapping[str, Callable[..., Iterator[str]]] = {
     "catalogs": _catalogs,
     "causes": _causes,
@@ -237,6 +274,7 @@ MAKERS: Mapping[str, Callable[..., Iterator[str]]] = {
     "commands": _commands,
     "dials": _dials,
     "effects": _effects,
+    "harness_tools": _harness_tools,
     "hooks": _hooks,
     "keys": _keys,
     "names": _names,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from remit.harness.location import locate, protected
 from remit.harness.tools import TOOLS, Desk, Result
-from remit.harness.workspace import locate, protected
 from tests.needs import need
 
 Use = Callable[..., Result]

@@ -21,6 +21,7 @@ from tests.harness.tools.conftest import Use
 
 State = Callable[[], dict[str, bytes]]
 
+ADDS = "*** Begin Patch\n*** Add File: x\n*** End Patch"
 READING = {"read", "list", "find", "search", "web_fetch", "todo", "task"}
 #: What each mode shows of them: those that read, and beyond plan the shell where it is judged.
 SURFACES = {
@@ -135,7 +136,7 @@ def test_the_bound_holds(
     assert all(p.startswith("worktree/") for p in changed)
     assert caused <= found.effects
     assert not does or found.effects <= tool.effects
-    assert does == bool(changed) or tool.effects <= engine.admitted or not does
+    assert bool(changed) == (does and not tool.effects <= engine.admitted)
 
 
 class TestJudged:
@@ -146,8 +147,8 @@ class TestJudged:
             ("write", {"path": "a.txt", "content": ""}, Verdict.ALLOW),
             ("write", {"path": "../x", "content": ""}, Verdict.ASK),
             ("write", {"path": ".git/hooks/x", "content": ""}, Verdict.DENY),
-            ("apply_patch", {"patch": "*** Begin Patch\n*** Add File: x\n*** End Patch"}, Verdict.ALLOW),
-            ("apply_patch", {"patch": "*** Begin Patch\n*** Delete File: x\n*** End Patch"}, Verdict.ASK),
+            ("apply_patch", {"patch": ADDS}, Verdict.ALLOW),
+            ("apply_patch", {"patch": ADDS.replace("Add", "Delete")}, Verdict.ASK),
             ("shell", {"command": "git status"}, Verdict.ALLOW),
             ("shell", {"command": "git push"}, Verdict.ASK),
             ("shell", {"command": "touch x", "cwd": "src"}, Verdict.ALLOW),
@@ -175,7 +176,7 @@ class TestJudged:
         for name, args in (
             ("write", {"path": "x", "content": ""}),
             ("edit", {"path": "x", "old": "a", "new": "b"}),
-            ("apply_patch", {"patch": "*** Begin Patch\n*** Add File: x\n*** End Patch"}),
+            ("apply_patch", {"patch": ADDS}),
             ("shell", {"command": "touch x"}),
         ):
             decision = projection.judge(Call(f"{SOURCE}:{name}", args), dial).decision

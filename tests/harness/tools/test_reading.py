@@ -94,7 +94,8 @@ class TestRead:
     def test_long_files_come_in_pages(self, worktree: Path, use: Use) -> None:
         """Each page says where the next begins; together they are the file."""
         (worktree / "long").write_text("".join(f"line {i}\n" for i in range(1, 4502)))
-        found, cursor = [], {}
+        found: list[str] = []
+        cursor: dict[str, str] = {}
         while True:
             answer = use("read", path="long", **cursor)
             found += answer.text.split("\n")[1 : 1 + answer.data["last"] - answer.data["first"] + 1]

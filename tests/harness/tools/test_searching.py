@@ -63,7 +63,8 @@ class TestFinds:
         """The pages together are all matches, each once."""
         (worktree / "many").write_text("x\n" * 700)
         (worktree / "next").write_text("x\n")
-        found, cursor = [], {}
+        found: list[str] = []
+        cursor: dict[str, str] = {}
         while True:
             answer = use("search", pattern="x", **cursor)
             found += [x for x in answer.text.split("\n") if ": x" in x]
@@ -159,10 +160,13 @@ def test_ripgrep_is_asked(worktree: Path, use: Use, monkeypatch: pytest.MonkeyPa
     for i in range(100):
         (worktree / f"{i:03}").write_text("hay\n")
     (worktree / "050").write_text("needle\n")
-    read: list[str] = []
-    monkeypatch.setattr(
-        "remit.harness.tools.searching.is_binary", lambda data: bool(read.append(data)) or False
-    )
+    read: list[bytes] = []
+
+    def looked(data: bytes) -> bool:
+        read.append(data)
+        return False
+
+    monkeypatch.setattr("remit.harness.tools.searching.is_binary", looked)
 
     assert use("search", pattern="need.e").text == "050:1: needle"
     assert len(read) == 1

@@ -36,6 +36,10 @@ def _no_box() -> Box:
     raise _NoBox(Problem("sandbox-missing", "this host starts no commands"))
 
 
+def _root(path: str) -> str:
+    return os.path.realpath(path)
+
+
 def _real(path: str | None) -> str | None:
     return os.path.realpath(path) if path else None
 
@@ -51,7 +55,7 @@ class Desk:
     and what none may even read. ``clock`` counts seconds and never goes back.
     """
 
-    worktree: str = field(converter=os.path.realpath)
+    worktree: str = field(converter=_root)
     #: Required, because a desk without them would guard less than its host says.
     protected: tuple[str, ...]
     secret: tuple[str, ...]
