@@ -14,6 +14,7 @@ import pytest
 
 import remit
 from remit.cli.app import app
+from remit.harness.gateway.servers import ServerFile, ServersFile
 from remit.harness.location import ConfigFile
 from remit.harness.store.events import KINDS
 from remit.plugins import hookspecs
@@ -60,6 +61,8 @@ class TestWhole:
             ("catalog", "", CatalogFile),
             ("catalog", "tools.NAME.", ToolFile),
             ("config", "", ConfigFile),
+            ("servers", "", ServersFile),
+            ("servers", "servers.NAME.", ServerFile),
         ],
     )
     def test_keys(self, name: str, prefix: str, shape: type) -> None:

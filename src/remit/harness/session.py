@@ -168,9 +168,15 @@ class Session:
     def look(self, frame: Frame, call: Call) -> Judgement:
         """Judge a call by a frame alone, for a list of what there is; nothing is recorded."""
         with self._lock:
-            return frame.projection.judge(
-                call, frame.space.dial, self._facts(frame, call), self._seen(frame, call)
+            judged = judge(
+                self.engine,
+                frame,
+                frame,
+                lambda projection, dial: projection.judge(
+                    call, dial, self._facts(frame, call), self._seen(frame, call)
+                ),
             )
+            return judged.judgement
 
     def call(self, frame: Frame, call: Call, tool_hash: str = "") -> Run | Answer:
         """Judge one call of a step, record the decision, and answer it or hand it on.

@@ -34,6 +34,8 @@ class Asks:
         self, served: Served, request: types.InputRequest
     ) -> types.InputRequest | types.ErrorData:
         """Return a request as it may reach the client, or the refusal of it."""
+        if await self.judge.locked():
+            return _no("the space is locked, so nobody is asked")
         if isinstance(request, types.ElicitRequest):
             params = request.params
             if not self.peer.fills(params.mode):

@@ -11,8 +11,9 @@ from mcp.shared.exceptions import MCPError
 from remit.harness.gateway.fleet import Fleet, Served
 from remit.harness.gateway.link import Gone
 from remit.harness.gateway.offers import PROMPTS, RESOURCES, Kind
-from remit.policy.escape import quoted
+from remit.policy.escape import quoted, unmarked
 from remit.policy.problems import Problem, Severity
+from remit.policy.tools import Catalog
 
 __all__ = ["Directory", "Entry"]
 
@@ -72,7 +73,7 @@ class Directory:
         for one, entry in found:
             name = entry["name"]
             if len(set(owners[name])) == 1:
-                yield one, entry, name
+                yield one, entry, unmarked(name)
                 continue
             shown = f"{one.name}__{name}"
             if shown not in owners:
@@ -95,6 +96,14 @@ class Directory:
                     f"the servers `{owner}` and `{one.name}` both list {quoted(address)}",
                     f"it is read from `{owner}`",
                 )
+
+    def tell_shared(self, catalog: Catalog) -> None:
+        """Report which tools share a name, and what each is called."""
+        for name, keys in catalog.ambiguous.items():
+            called = ", ".join(f"`{catalog.called(key)}`" for key in keys)
+            told = " and ".join(f"`{key}`" for key in keys)
+            message = f"{told} share the name `{name}`, so the client knows them as {called}"
+            self._tell("name-shared", message, "")
 
     def tell(self, problem: Problem) -> None:
         """Report a problem once."""

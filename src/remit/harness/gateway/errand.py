@@ -53,6 +53,9 @@ class Errand:
     ctx: Context
     scope: anyio.CancelScope = field(factory=anyio.CancelScope, init=False)
     _questions: deque[Question] = field(factory=deque, init=False)
+    #: All that was ever asked: a server with a handshake does not say in which errand it asks, so
+    #: another errand may wait for the answer.
+    _asked: list[Question] = field(factory=list, init=False)
     _outcome: Raw | Exception | None = field(default=None, init=False)
     _more: anyio.Event = field(factory=anyio.Event, init=False)
 
@@ -65,7 +68,7 @@ class Errand:
                 self._outcome = error
         if self._outcome is None:
             self._outcome = Gone("was told to stop")
-        for question in self._questions:
+        for question in self._asked:
             question.answer(types.ErrorData(code=types.INVALID_REQUEST, message="it is over"))
         self._more.set()
 
@@ -73,6 +76,7 @@ class Errand:
         """Ask whoever waits for it; return the answer."""
         question = Question(request)
         self._questions.append(question)
+        self._asked.append(question)
         self._more.set()
         return await question.wait()
 

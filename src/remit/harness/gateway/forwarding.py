@@ -22,6 +22,7 @@ from remit.harness.gateway.link import Gone, Link
 from remit.harness.gateway.logs import Logs
 from remit.harness.gateway.peer import Context, Peer, Reply
 from remit.harness.session import Run
+from remit.policy.escape import unmarked
 
 __all__ = ["Asked", "Forwarding", "Paused"]
 
@@ -155,7 +156,8 @@ class Forwarding:
         """Send it; ``whose`` is the client's request that waits for it at a moment."""
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            await whose().session.report_progress(progress, total, message)
+            told = None if message is None else unmarked(message)
+            await whose().session.report_progress(progress, total, told)
 
         level = self.logs.wanted(whose())
         await self.logs.attune(link, level)

@@ -86,6 +86,13 @@ class Judge:
 
         return await self.think(look)
 
+    async def locked(self) -> bool:
+        """Say whether the space is locked, so that nothing passes; so it is if nobody can tell."""
+        try:
+            return (await self.frame()).space.locked
+        except RemitError:
+            return True
+
     async def allowed(self, frame: Frame, call: Call) -> bool:
         """Say whether a call would run unasked; nothing is recorded."""
         look = await self.think(lambda: self.session.look(frame, call))

@@ -10,9 +10,11 @@ from attrs import define, field
 from mcp.shared.exceptions import MCPError
 
 from remit.harness.gateway.fleet import Served
+from remit.harness.gateway.judge import Judge
 from remit.harness.gateway.link import Gone, Link
 from remit.harness.gateway.peer import Context, Peer
 from remit.harness.gateway.relay import modern
+from remit.harness.gateway.untrusted import plain
 from remit.policy.escape import unmarked
 
 __all__ = ["LEVELS", "Logs"]
@@ -26,6 +28,7 @@ class Logs:
     """Who wants which lines: a legacy client says so once, a modern one with each request."""
 
     peer: Peer
+    judge: Judge
     _level: str | None = field(default=None, init=False)
 
     async def set(self, level: object, links: Iterable[Link]) -> None:
@@ -57,9 +60,9 @@ class Logs:
     async def tell(self, served: Served, params: types.LoggingMessageNotificationParams) -> None:
         """Pass a line on, under the server's name."""
         session = self.peer.session
-        if session is None:
+        if session is None or await self.judge.locked():
             return
-        data: Any = unmarked(params.data) if isinstance(params.data, str) else params.data
+        data: Any = unmarked(params.data) if isinstance(params.data, str) else plain(params.data)
         logger = served.name if params.logger is None else f"{served.name}: {params.logger}"
         line = types.LoggingMessageNotification(
             params=types.LoggingMessageNotificationParams(

@@ -11,6 +11,7 @@ from mcp.shared.uri_template import UriTemplate
 from remit.harness.gateway.link import Link
 from remit.harness.gateway.relay import foreign_free
 from remit.harness.gateway.untrusted import plain
+from remit.policy.escape import unmarked
 
 __all__ = ["PROMPTS", "RESOURCES", "TEMPLATES", "Kind", "Offers"]
 
@@ -48,7 +49,7 @@ class Offers:
         if kind not in self._kept:
             found = await link.pages(method, key)
             self._kept[kind] = tuple(
-                plain(foreign_free(one))
+                _plain(one, own)
                 for one in found
                 if isinstance(one, Mapping) and isinstance(one.get(own), str)
             )
@@ -59,6 +60,15 @@ class Offers:
         if any(one["uri"] == uri for one in await self.listed(link, RESOURCES)):
             return True
         return any(_matches(one["uriTemplate"], uri) for one in await self.listed(link, TEMPLATES))
+
+
+def _plain(entry: Mapping[str, Any], own: str) -> Mapping[str, Any]:
+    """Return an entry as a conversation may read it; a name that tells it apart stays as it is."""
+    told: Mapping[str, Any] = plain(foreign_free(entry))
+    name = told.get("name")
+    if own == "name" or not isinstance(name, str) or (said := unmarked(name)) == name:
+        return told
+    return {**told, "name": said}
 
 
 def _matches(template: str, uri: str) -> bool:

@@ -10,7 +10,7 @@ from remit.policy.escape import unmarked
 __all__ = ["plain"]
 
 #: Where the protocol has words for a reader; what stands elsewhere is data, read in quotes.
-_WORDS = frozenset({"description", "message", "text", "title"})
+_WORDS = frozenset({"description", "message", "systemPrompt", "text", "title"})
 #: Data in the midst of words, which a schema may hold a server to.
 _DATA = frozenset({"_meta", "structuredContent"})
 
