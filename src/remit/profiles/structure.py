@@ -73,7 +73,7 @@ def salvage(
             return structure(left, shape), left, problems
         except Misshapen as error:
             problems = problems or error.problems
-            lost = {_taken(document, left.spelt(path)) for path in error.paths}
+            lost = {_taken(document, left.spelt(path), left.lost) for path in error.paths}
         if () in lost or lost <= left.lost:
             return None, left, problems
         lost |= left.lost
@@ -81,12 +81,15 @@ def salvage(
         left = evolve(document, data=data, lost=frozenset(lost))
 
 
-def _taken(document: Document, path: KeyPath) -> KeyPath:
-    """Return what has to go for what is wrong at a path: where a key is missing, all around it."""
+def _taken(document: Document, path: KeyPath, lost: Container[KeyPath]) -> KeyPath:
+    """Return what has to go for what is wrong at a path: where a key is missing, all around it.
+
+    A key that was ``lost`` before is missing.
+    """
     value: Any = document.data
     for i, part in enumerate(path):
         there = part in value if isinstance(value, dict) else isinstance(value, list)
-        if not there:
+        if not there or path[: i + 1] in lost:
             return path[:i] if i else path
         value = value[part]
     return path

@@ -207,3 +207,44 @@ def test_bad_file(tmp_path: Path, text: str, codes: list[str]) -> None:
 
     assert [p.code for p in caught.value.problems] == codes
     assert all(p.where.file == str(path) for p in caught.value.problems)
+
+
+ALL_WRONG = """
+[servers.git]
+comand = ["x"]
+catalog = 3
+
+[servers.group]
+command = []
+
+[servers."a b"]
+command = "npx"
+trusted = "yes"
+
+[server.z]
+command = ["x"]
+"""
+
+
+def test_bad_file_at_once(tmp_path: Path) -> None:
+    """All that is wrong with a file is told in one go, by line, with what was meant."""
+    path = tmp_path / "servers.toml"
+    path.write_text(ALL_WRONG)
+
+    with pytest.raises(InputError) as caught:
+        load_servers(path)
+
+    assert [(p.where.line, p.code) for p in caught.value.problems] == [
+        (2, "missing-key"),
+        (3, "unknown-key"),
+        (4, "wrong-type"),
+        (6, "bad-source-name"),
+        (7, "server-command"),
+        (9, "bad-source-name"),
+        (10, "wrong-type"),
+        (11, "wrong-type"),
+        (13, "unknown-key"),
+    ]
+    hints = {p.path: p.hint for p in caught.value.problems}
+    assert hints["servers.git.comand"] == "did you mean `command`"
+    assert hints["server"] == "did you mean `servers`"

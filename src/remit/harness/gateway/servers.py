@@ -18,7 +18,7 @@ from remit.policy.tools import NATIVE
 from remit.profiles.document import Findings, parse_toml
 from remit.profiles.names import SOURCE_NAME
 from remit.profiles.source import read_source
-from remit.profiles.structure import structure
+from remit.profiles.structure import salvage
 
 __all__ = ["ServerFile", "ServerSpec", "ServersFile", "check_server_name", "load_servers"]
 
@@ -87,17 +87,20 @@ def load_servers(
     ``bound`` are the catalogues of servers for which the file names none.
     """
     document = parse_toml(read_source(path))
-    file = structure(document, ServersFile)
+    file, _, misshapen = salvage(document, ServersFile)
     found = Findings(document)
-    if not file.servers:
+    found.problems += misshapen
+    tables = document.data.get("servers")
+    for name in tables if isinstance(tables, Mapping) else ():
+        if (wrong := check_server_name(name)) is not None:
+            found.report(wrong.code, wrong.message, ("servers", name), wrong.hint, key=True)
+    if not tables and not misshapen:
         hint = "write `[servers.NAME]` with a `command` for each"
         found.report("no-servers", "the file names no server", (), hint)
     folder = Path(path).absolute().parent
     specs = []
-    for name, one in file.servers.items():
+    for name, one in (file.servers if file else {}).items():
         at = ("servers", name)
-        if (wrong := check_server_name(name)) is not None:
-            found.report(wrong.code, wrong.message, at, wrong.hint, key=True)
         if not one.command or not one.command[0]:
             message = "a server is started by a program"
             found.report("server-command", message, (*at, "command"), 'such as `["npx", "server"]`')
@@ -105,7 +108,7 @@ def load_servers(
         advice = f'add `catalog = "..."` to `[servers.{name}]` in {path}' if named is None else ""
         specs.append(ServerSpec(name, one.command, named, one.trusted, advice))
     if found.problems:
-        raise InputError(found.problems)
+        raise InputError(sorted(found.problems, key=lambda p: (p.where.line, p.where.column)))
     return tuple(specs)
 
 
