@@ -1,11 +1,18 @@
 """What holds for every test, however pytest is started."""
 
+from __future__ import annotations
+
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.server import Server
 
 # A run in the background ignores Ctrl-C, and so would all that its tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -20,6 +27,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("remit")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """One PostgreSQL server for all tests of a process, started by the first that asks for it."""
+    from tests.server import server
+
+    with server() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

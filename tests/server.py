@@ -67,9 +67,9 @@ class Server:
         with psycopg.connect(self.url(database), autocommit=True) as db:
             db.execute(statement)
 
-    def make(self, template: str = "template0") -> str:
+    def make(self, template: str = "template0", name: str | None = None) -> str:
         """Make a database, empty or as another is, and return its URL."""
-        name = f"t{next(self._names)}"
+        name = name or f"t{next(self._names)}"
         self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.url(name)
 

@@ -1,16 +1,15 @@
-"""A store on real disk, a clock that stands still, and a process to be killed."""
+"""A store on a real disk or server, a clock that stands still, and a process to be killed."""
 
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from remit.harness.store import Store
-
-NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+from tests.harness.store.where import NOW, File, Remote, Where, made
 
 
 @pytest.fixture
@@ -23,9 +22,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "remit.db"
 
 
+@pytest.fixture(params=("sqlite", "postgres"))
+def where(request: pytest.FixtureRequest, path: Path) -> Iterator[Where]:
+    """A place for a store: what holds for one kind of database holds for the other."""
+    if request.param == "sqlite":
+        yield File(path)
+        return
+    server = request.getfixturevalue("server")
+    place = Remote(server, server.make())
+    yield place
+    place.remove()
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(path, create=NOW) as opened:
+def store(where: Where) -> Iterator[Store]:
+    with made(where) as opened:
         yield opened
 
 

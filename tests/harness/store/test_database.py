@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import peewee
+import psycopg
 import pytest
 
 from remit.harness.store import Store, StoreError, schema
+from remit.harness.store.postgres import Postgres
 from remit.harness.store.sqlite import Sqlite
 from remit.policy.problems import InputError, RemitError
+from tests.harness.store.where import Where, made, opened
 
 
 def test_a_missing_database_is_made_on_request_alone(path: Path, now: datetime) -> None:
@@ -169,15 +172,15 @@ def test_another_page_that_is_damaged_is_told_when_it_is_read(path: Path, now: d
 
 def test_a_fault_of_ours_is_no_store_error(store: Store) -> None:
     """A wrong statement keeps its own traceback instead of blaming the machine."""
-    with pytest.raises(peewee.OperationalError):
+    with pytest.raises((peewee.OperationalError, psycopg.ProgrammingError)):
         store._database.rows("SELECT nothing FROM nowhere")
 
 
 def test_an_older_schema_is_migrated_in_one_transaction(
-    path: Path, now: datetime, monkeypatch: pytest.MonkeyPatch
+    where: Where, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Steps run in order from the version that is there; one that fails leaves it as it was."""
-    with Store.open(path, create=now) as store:
+    with made(where) as store:
         store.spaces.create("demo", "plan", by="operator", now=now)
 
     def add(db: peewee.Database) -> None:
@@ -190,12 +193,13 @@ def test_an_older_schema_is_migrated_in_one_transaction(
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
     monkeypatch.setattr(schema, "MIGRATIONS", (*done, add, fail))
     with pytest.raises(ZeroDivisionError):
-        Store.open(path)
+        opened(where)
     monkeypatch.setattr(schema, "MIGRATIONS", (*done, add, lambda db: None))
     for _ in range(2):
-        with Store.open(path) as store:
+        with opened(where) as store:
             assert store._database.row("SELECT added FROM space") == ("new",)
-            assert store._database.row("PRAGMA user_version") == (schema.VERSION,)
+            assert isinstance(store._database, Sqlite | Postgres)
+            assert store._database.version() == schema.VERSION
 
 
 def test_threads_share_a_store(store: Store, space: str, now: datetime) -> None:
@@ -230,10 +234,12 @@ def test_a_closed_store_can_be_closed_again(path: Path, now: datetime) -> None:
         store.spaces.list()
 
 
-def test_a_read_of_a_mode_is_one_statement(store: Store, space: str) -> None:
+def test_a_read_of_a_mode_is_one_statement(path: Path, now: datetime) -> None:
     """A hot read is one look-up by key, or the proof that none is needed."""
     said: list[str] = []
-    with Store.open(store.path) as fresh:
+    with Store.open(path, create=now) as store:
+        space = store.spaces.create("demo", "plan", by="operator", now=now).id
+    with Store.open(path) as fresh:
         assert isinstance(fresh._database, Sqlite)
         connect: Any = fresh._database.peewee.connection
         connect().set_trace_callback(said.append)

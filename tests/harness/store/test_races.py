@@ -4,17 +4,17 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from remit.harness.store import ApprovalKind, ExitState, Store, StoreConflict
+from tests.harness.store.where import Where, made, opened
 
 Act = Callable[[Store, int], str]
 
 
 @pytest.fixture
-def race(path: Path, fork: Callable[[], int]) -> Callable[[Act, int], Counter[str]]:
+def race(where: Where, fork: Callable[[], int]) -> Callable[[Act, int], Counter[str]]:
     """Run an act in several processes that begin at the same moment; count what each was told."""
 
     def run(act: Act, processes: int = 2) -> Counter[str]:
@@ -26,7 +26,7 @@ def race(path: Path, fork: Callable[[], int]) -> Callable[[Act, int], Counter[st
             if child == 0:
                 try:
                     os.close(write)
-                    with Store.open(path) as store:
+                    with opened(where) as store:
                         os.read(read, 1)  # ends when the parent lets all of them go
                         os.write(answer, f"{act(store, number)}\n".encode())
                 except BaseException as error:  # else it would only be missing from the count
@@ -49,17 +49,17 @@ def race(path: Path, fork: Callable[[], int]) -> Callable[[Act, int], Counter[st
 Race = Callable[[Act, int], Counter[str]]
 
 
-def whole(path: Path) -> None:
-    with Store.open(path) as store:
+def whole(where: Where) -> None:
+    with opened(where) as store:
         assert store.log.verify().ok
         assert store.log.verify().ahead == 0
         assert store.log.rebuild().equal
 
 
-def test_of_two_switches_one_wins(path: Path, now: datetime, race: Race) -> None:
+def test_of_two_switches_one_wins(where: Where, now: datetime, race: Race) -> None:
     """Compare-and-set holds between processes, and the loser is shown the winner's mode."""
     modes = ("chat", "review")
-    with Store.open(path, create=now) as store:
+    with made(where) as store:
         for n in range(8):
             store.spaces.create(f"s{n}", "plan", by="operator", now=now)
 
@@ -77,16 +77,16 @@ def test_of_two_switches_one_wins(path: Path, now: datetime, race: Race) -> None
             return "won"
 
         assert race(act, 2) == {"won": 1, "told": 1}
-    whole(path)
+    whole(where)
 
 
-def test_of_two_decisions_one_wins(path: Path, now: datetime, race: Race) -> None:
+def test_of_two_decisions_one_wins(where: Where, now: datetime, race: Race) -> None:
     """Opposite decisions: one holds. A grant: one use of it."""
-    with Store.open(path, create=now) as store:
+    with made(where) as store:
         store.spaces.create("demo", "plan", by="operator", now=now)
 
     for n in range(6):
-        with Store.open(path) as store:
+        with opened(where) as store:
             id = store.approvals.open(
                 ApprovalKind.CALL,
                 space="demo",
@@ -107,12 +107,12 @@ def test_of_two_decisions_one_wins(path: Path, now: datetime, race: Race) -> Non
             return "won"
 
         assert race(decide, 2) == {"won": 1, "told": 1}
-    whole(path)
+    whole(where)
 
 
-def test_one_grant_is_used_by_one(path: Path, now: datetime, race: Race) -> None:
+def test_one_grant_is_used_by_one(where: Where, now: datetime, race: Race) -> None:
     """Four processes that all see an approved call: one forwards it."""
-    with Store.open(path, create=now) as store:
+    with made(where) as store:
         store.spaces.create("demo", "plan", by="operator", now=now)
         id = store.approvals.open(
             ApprovalKind.CALL,
@@ -133,12 +133,12 @@ def test_one_grant_is_used_by_one(path: Path, now: datetime, race: Race) -> None
         return "won"
 
     assert race(use, 4) == {"won": 1, "told": 3}
-    whole(path)
+    whole(where)
 
 
-def test_requests_at_once_open_one_approval(path: Path, now: datetime, race: Race) -> None:
+def test_requests_at_once_open_one_approval(where: Where, now: datetime, race: Race) -> None:
     """The same call and the same exit, asked for by several processes, wait as one."""
-    with Store.open(path, create=now) as store:
+    with made(where) as store:
         store.spaces.create("demo", "plan", by="operator", now=now)
 
     def ask(store: Store, number: int) -> str:
@@ -148,42 +148,43 @@ def test_requests_at_once_open_one_approval(path: Path, now: datetime, race: Rac
         return left.approval.id
 
     assert sorted(race(ask, 4).values()) == [4]
-    whole(path)
+    whole(where)
 
 
-def test_a_workspace_is_made_once(path: Path, now: datetime, race: Race) -> None:
+def test_a_workspace_is_made_once(where: Where, now: datetime, race: Race) -> None:
     """Processes that make the same database at the same moment make one."""
-    for n in range(5):
-        there = path.with_name(f"w{n}.db")
+    for _ in range(5):
+        there = where.another()
 
-        def make(store: Store, number: int, there: Path = there) -> str:
-            with Store.open(there, create=now) as made:
-                made.log.record("decision", {}, actor="system", now=now)
+        def make(store: Store, number: int, there: Where = there) -> str:
+            with made(there) as new:
+                new.log.record("decision", {}, actor="system", now=now)
             return "made"
 
-        Store.open(path, create=now).close()
+        made(where).close()
         assert race(make, 3) == {"made": 3}
-        with Store.open(there) as store:
+        with opened(there) as store:
             kinds = Counter(e.kind for e in store.log.read())
         assert kinds == {"workspace.made": 1, "decision": 3}
         whole(there)
+        there.remove()
 
 
 def test_another_process_is_seen_by_the_next_look(
-    path: Path, now: datetime, forked: Callable[[Callable[[], None]], int]
+    where: Where, now: datetime, forked: Callable[[Callable[[], None]], int]
 ) -> None:
     """`data_version` grows with what others write, so a poll is one cheap read."""
-    Store.open(path, create=now).close()
+    made(where).close()
 
     def switch() -> None:
-        with Store.open(path) as other:
+        with opened(where) as other:
             other.spaces.create("demo", "plan", by="operator", now=now)
 
     # The fork comes before the store: a connection must not be carried into a child.
     assert forked(switch) == 0
-    with Store.open(path) as store:
+    with opened(where) as store:
         before = store.data_version()
-        with Store.open(path) as other:
+        with opened(where) as other:
             other.spaces.set_mode("demo", "chat", by="operator", why="", now=now)
         assert store.data_version() > before
         assert store.spaces.get("demo").mode == "chat"

@@ -16,6 +16,9 @@ from remit.policy.problems import Problem
 
 __all__ = ["shown", "told"]
 
+#: What of a URL's options says where a database is; a misspelled one could hold a password.
+_SHOWN = frozenset({"dbname", "host", "hostaddr", "options", "port", "service", "user"})
+
 _UNREACHABLE = (
     "store-unreachable",
     "the server of the database `{location}` cannot be reached: {why}",
@@ -125,9 +128,6 @@ def shown(url: str) -> str:
     except ValueError:
         return f"{url.partition('://')[0]}://…"
     user, at, host = parts.netloc.rpartition("@")
-    kept = [p for p in parts.query.split("&") if p and not _SECRET.match(p)]
+    kept = [p for p in parts.query.split("&") if p.partition("=")[0] in _SHOWN]
     netloc = f"{user.partition(':')[0]}{at}{host}"
     return escape(urlunsplit((parts.scheme, netloc, parts.path, "&".join(kept), "")))
-
-
-_SECRET = re.compile(r"(ssl|)pass(word|file)?=|sslpassword=", re.IGNORECASE)
