@@ -94,7 +94,15 @@ class Session:
         host: Host,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         read: Callable[[], InForce] | None = None,
+        *,
+        cwd: str | None = None,
+        scratch: str | None = None,
     ) -> None:
+        """``cwd`` is where relative paths of calls start, the process's own folder unless said.
+
+        Whoever runs the calls must start there too. ``scratch`` is a folder of the space's own, in
+        which writing counts for nothing.
+        """
         check_conversation(conversation)
         self.store = store
         self.space = space
@@ -102,6 +110,8 @@ class Session:
         self.host = host
         self.clock = clock
         self.modes = Modes(engine, store, host)
+        self._cwd = cwd
+        self._scratch = scratch
         self._read = read or (lambda: InForce(store.spaces.get(space)))
         self._lock = threading.RLock()
         self._last: Frame | None = None
@@ -110,6 +120,11 @@ class Session:
     def engine(self) -> Engine:
         """What profiles, catalogues and plugins come from."""
         return self.modes.engine
+
+    @property
+    def cwd(self) -> str:
+        """Where relative paths of calls start."""
+        return self._cwd or str(Path.cwd())
 
     @property
     def catalog(self) -> Catalog:
@@ -232,11 +247,11 @@ class Session:
 
     def _facts(self, frame: Frame, call: Call) -> Facts:
         tool = frame.projection.compiled.catalog.get(call.tool)
-        return gather(call, tool, start(frame.space.worktree, str(Path.cwd()), self.host))
+        return gather(call, tool, start(frame.space.worktree, self.cwd, self.host, self._scratch))
 
     def _seen(self, frame: Frame, call: Call) -> CallEffects | None:
         tool = frame.projection.compiled.catalog.get(call.tool)
-        bases = [p for p in (frame.space.worktree, str(Path.cwd())) if p]
+        bases = [p for p in (frame.space.worktree, self.cwd) if p]
         return seen(call, tool, self.host, self.engine.admitted, bases)
 
     def _serve(
@@ -273,7 +288,7 @@ class Session:
             tool=tool.name,
             tool_hash=tool_hash,
             args=judgement.call.args,
-            cwd=str(Path.cwd()),
+            cwd=self.cwd,
             effects=found.effects,
             revision=space.revision,
         )
@@ -296,7 +311,7 @@ class Session:
             conversation=self.conversation,
             requested_by=self._agent,
             digest=bound,
-            shown=_shown(judgement),
+            shown=_shown(judgement, self.cwd),
             now=at,
         )
 
@@ -366,12 +381,12 @@ class Session:
         )
 
 
-def _shown(judged: Judgement) -> str:
+def _shown(judged: Judgement, cwd: str) -> str:
     """All that is approved, so that the operator decides on what will run and nothing else."""
     assert judged.tool is not None, "only a known tool is asked for"
     effects = ", ".join(in_order(judged.found.effects)) or "undeclared"
     args = json.dumps(judged.call.args, ensure_ascii=False, indent=2, sort_keys=True)
-    return escape(f"{judged.tool.key} ({effects})\nin {Path.cwd()}\n{args}", lines=True)
+    return escape(f"{judged.tool.key} ({effects})\nin {cwd}\n{args}", lines=True)
 
 
 def _forwarded(judged: Judgement, leave: _Leave) -> bool:

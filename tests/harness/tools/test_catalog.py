@@ -10,6 +10,8 @@ import pytest
 
 from remit.harness.engine import Engine
 from remit.harness.facts import gather, start
+from remit.harness.session import Answer, Run, Session
+from remit.harness.store import OPERATOR, Store
 from remit.harness.tools import SOURCE, TOOLS, Desk
 from remit.plugins.classifiers import classify
 from remit.policy.projection import Host, Projection
@@ -17,6 +19,7 @@ from remit.policy.tools import Call, Facts, Tool
 from remit.policy.vocabulary import Dial, Layer, Verdict
 from remit.profiles.catalogs import load_catalog
 from remit.profiles.names import BUILT_IN
+from tests.harness.desk import START
 from tests.harness.tools.conftest import Use
 
 State = Callable[[], dict[str, bytes]]
@@ -182,6 +185,27 @@ class TestJudged:
             decision = projection.judge(Call(f"{SOURCE}:{name}", args), dial).decision
             assert decision.verdict is Verdict.DENY, name
             assert decision.layer in (Layer.FILTER, Layer.GUARD), name
+
+
+def test_a_session_judges_from_where_tools_start(
+    engine: Engine, store: Store, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path is the same file to whoever judges a call and to the tool that runs it."""
+    store.spaces.create("s", "chat", by=OPERATOR, now=START, worktree=desk.worktree)
+    store.spaces.set_dial("s", Dial.ACCEPT_EDITS, by=OPERATOR, now=START)
+    monkeypatch.chdir(tmp_path / "outside")
+    host = Host("test", protected=desk.protected, secret=desk.secret)
+    call = Call(f"{SOURCE}:write", {"path": "x", "content": ""})
+    hooked = Call(f"{SOURCE}:write", {"path": ".git/hooks/x", "content": ""})
+
+    def answered(call: Call, conversation: str, cwd: str | None) -> object:
+        session = Session(engine, store, "s", conversation, host, lambda: START, cwd=cwd)
+        session.set_catalog(engine.catalogs([SOURCE]))
+        return session.call(session.frame(), call)
+
+    assert isinstance(answered(call, "here", desk.folder), Run)
+    assert isinstance(answered(call, "elsewhere", None), Answer)
+    assert "touched the protected" in str(answered(hooked, "here", desk.folder))
 
 
 @pytest.mark.parametrize("path", ["-", ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -190,6 +191,36 @@ class TestFiles:
         assert answer.is_error
         assert len(done) == fails_at
         assert state() == before
+
+    @pytest.mark.parametrize("fits", [True, False])
+    def test_where_there_are_no_hard_links(
+        self, worktree: Path, use: Use, state: State, monkeypatch: pytest.MonkeyPatch, fits: bool
+    ) -> None:
+        """On a disk without hard links a patch is made, and taken back, all the same."""
+
+        def link(*args: object, **more: object) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", link)
+        before = state()
+        lines = [
+            "*** Add File: new/a", "+x", "*** Delete File: a.txt",
+            "*** Update File: src/app.py", "-    return 1",
+        ]  # fmt: skip
+        lines += [] if fits else ["*** Add File: .gitignore"]
+        answer = use("apply_patch", patch=patch(*lines))
+        found = sorted(
+            str(p.relative_to(worktree)) for p in worktree.rglob("*") if ".git/" not in str(p)
+        )
+
+        assert answer.is_error is not fits, answer.text
+        if fits:
+            assert "new/a" in found
+            assert "a.txt" not in found
+            assert not [n for n in found if ".remit" in n]
+            assert (worktree / "src/app.py").read_text() == "def hello():\n"
+        else:
+            assert state() == before
 
     @pytest.mark.usefixtures("traps")
     @pytest.mark.parametrize(

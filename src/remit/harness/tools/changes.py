@@ -7,6 +7,7 @@ A file that is not as it was read is left alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -24,6 +25,8 @@ __all__ = ["Change", "apply"]
 
 #: Calls of one step may run at once; between looking and renaming one of them alone acts.
 _TURN = threading.Lock()
+#: How a folder says that it holds no hard links, or none of ours.
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 @frozen
@@ -106,18 +109,36 @@ def _perform(step: _Step, *, whole: bool) -> None:
         said = "is there already" if change.before is None else "was changed since it was read"
         raise Refused(f"`{change.spot.name}` {said}", "changed")
     if change.before is not None and not whole:
-        kept = f".remit-{secrets.token_hex(8)}.old"
-        os.link(name, kept, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        step.kept = kept
+        _keep(step)
     if step.new is None:
-        os.unlink(name, dir_fd=folder)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
     elif change.before is not None:
         os.replace(step.new, name, src_dir_fd=folder, dst_dir_fd=folder)
         step.new = None
     else:
         # A link, unlike a rename, replaces nothing that came to be there meanwhile.
-        os.link(step.new, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        try:
+            os.link(step.new, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            os.rename(step.new, name, src_dir_fd=folder, dst_dir_fd=folder)
+            step.new = None
     step.done = True
+
+
+def _keep(step: _Step) -> None:
+    """Keep what is there under another name, until all is done."""
+    kept = f".remit-{secrets.token_hex(8)}.old"
+    at = {"src_dir_fd": step.folder, "dst_dir_fd": step.folder}
+    try:
+        os.link(step.name, kept, **at, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.rename(step.name, kept, **at)
+    step.kept = kept
 
 
 def _as_read(step: _Step) -> bool:
