@@ -15,6 +15,13 @@ BAD: dict[str, tuple[str | bytes, str, str, int | None, str]] = {
         3,
         "`git.push`",
     ),
+    "name with a dot, bare": (
+        'name = "x"\n[ceiling.limit]\nworktree.write = ["docs/**"]\n',
+        ".toml",
+        "wrong-type",
+        3,
+        "in quotes",
+    ),
     "misspelled key": (
         'name = "x"\n[ceiling]\ntire = "read"\n',
         ".toml",
@@ -157,6 +164,17 @@ class TestEverything:
         said = remit("check", *args, "--json")
 
         assert (said.code, said.json) == (0, [])
+
+    def test_without_its_folder(self, remit: Remit, home: Path) -> None:
+        """Whoever names a mode's file without its folder is told where it is."""
+        (home / "modes").mkdir()
+        file = home / "modes" / "any.toml"
+        file.write_text('name = "docs"\n')
+
+        for named in ("any.toml", "docs"):
+            said = remit("check", named)
+            assert said.code == 2
+            assert str(file) in said.err
 
     def test_user_modes(self, remit: Remit, home: Path) -> None:
         """A broken mode of the user is found."""

@@ -135,6 +135,22 @@ def test_programs_of_a_repository(
     assert ("`filter.x.smudge` = `run-me`" in said.err) is told
 
 
+@pytest.mark.parametrize("program", ["no-such-server", "/nowhere/server", sys.executable])
+def test_missing_program(
+    remit: Remit, workspace: dict[str, str], monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    """A program that is not there is told at the start, before any client has greeted."""
+    remit("space", "create", "desk")
+    monkeypatch.setattr("remit.harness.gateway.run.anyio.run", lambda *_: None)
+    here = ("--db", workspace["db"], "--config", workspace["config"])
+
+    said = remit("gateway", "--space", "desk", *here, "--", program)
+
+    assert said.code == 0
+    told = f"cannot be started: there is no program `{program}`" in said.err
+    assert told is (program != sys.executable)
+
+
 def test_sandbox_without_a_worktree(
     remit: Remit, workspace: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ class TestWrongCommands:
             (("space", "dial", "desk"), "auto"),
             (("check", "plan"), "`plan` is a mode, and it comes with remit"),
             (("check", "default"), "`chat` is a mode"),
+            (("approvals", "aprove"), "did you mean `approve` [usage]"),
         ],
     )
     def test_told(self, remit: Remit, command: tuple[str, ...], told: str) -> None:

@@ -319,6 +319,7 @@ class TestOverlay:
         [
             ('[ceiling]\nrefuse = ["gone.effect"]\n', "unknown effect class `gone.effect`"),
             ("[ceiling", "the text is not TOML"),
+            ("[ceiling]\ntier = 3\n", "got the number `3` (`ceiling.tier`)"),
             ("", "`ceiling` is missing"),
             ('[ceiling]\ndeny = ["git_comit"]\n', "the deny entry `git_comit` matches no tool"),
         ],

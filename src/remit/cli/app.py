@@ -66,9 +66,11 @@ class Family(click.Group):
         """Find the command of a name; name near misses of one that is not there."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             names = self.list_commands(ctx)
-            hint = near(args[0], names) or f"there are {', '.join(names)}"
-            meant = f"; {self.meant.format(args[0])}" if self.meant else ""
-            ctx.fail(f"no command `{args[0]}`: {hint}{meant}")
+            hint = near(args[0], names)
+            if not hint:
+                meant = f"; {self.meant.format(args[0])}" if self.meant else ""
+                hint = f"there are {', '.join(names)}{meant}"
+            ctx.fail(f"no command `{args[0]}`: {hint}")
         return super().resolve_command(ctx, args)
 
 

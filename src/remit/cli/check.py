@@ -73,9 +73,12 @@ def _named(place: Place, paths: Iterable[str], catalogs: tuple[str, ...]) -> Ite
 
 
 def _meant(place: Place, problem: Problem) -> Problem:
-    """Say where the file of a mode is, to who named the mode itself."""
-    if problem.code != "file-missing":
+    """Say where the file of a mode is, to who named the mode itself or left out its folder."""
+    if problem.code not in ("file-missing", "file-is-folder"):
         return problem
+    there = place.workspace.modes / problem.where.file
+    if there.is_file():
+        return evolve(problem, hint=f"there is `{there}`")
     try:
         entry = place.engine.library.entry(problem.where.file)
     except RemitError:

@@ -128,7 +128,8 @@ def _database(place: Place) -> Iterator[Finding]:
         else:
             yield from _failures("database", error)
         return
-    yield Finding("database", _OK, f"{workspace.db}: {len(spaces)} spaces")
+    count = "1 space" if len(spaces) == 1 else f"{len(spaces)} spaces"
+    yield Finding("database", _OK, f"{workspace.db}: {count}")
     if found.problem:
         yield Finding("log", _FAILED, found.problem.message, found.problem.hint)
     else:

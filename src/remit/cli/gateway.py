@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,8 +16,9 @@ from remit.cli.failures import MachineError
 from remit.cli.options import Place, in_workspace
 from remit.cli.output import note, show_problems
 from remit.policy.backend import Backend
+from remit.policy.escape import quoted
 from remit.policy.places import Ground
-from remit.policy.problems import InputError, Problem, near
+from remit.policy.problems import InputError, Problem, Severity, near
 
 if TYPE_CHECKING:
     from remit.harness.gateway.servers import ServerSpec
@@ -76,6 +78,7 @@ def gateway(
     specs = _servers(command, server, servers, place.workspace.servers)
     backend = choose(sandbox, place.engine.registry.backends)
     _tell(backend)
+    _tell_missing(specs)
     with place.store() as store, TemporaryDirectory(prefix="remit-") as scratch:
         worktree = store.spaces.get(space).worktree
         _tell_ground(backend, worktree)
@@ -116,6 +119,21 @@ def _tell(backend: Backend) -> None:
             "remit gateway: no sandbox holds the server; "
             "its own doings are judged by its calls alone"
         )
+
+
+def _tell_missing(specs: Sequence[ServerSpec]) -> None:
+    """Say at once which program is not there: a server is started when a client greets."""
+    show_problems(
+        Problem(
+            "server-down",
+            f"the server `{spec.name}` cannot be started: there is no program "
+            f"{quoted(spec.command[0])} that may be run",
+            "give its whole path; `command -v` prints it where the program is found",
+            severity=Severity.WARNING,
+        )
+        for spec in specs
+        if shutil.which(spec.command[0]) is None
+    )
 
 
 def _tell_ground(backend: Backend, worktree: str | None) -> None:

@@ -227,7 +227,8 @@ def closed(profile: Profile, what: str, why: Problem) -> Profile:
 
     What the profile itself has for a brief stays, and so do the verbs that every mode has.
     """
-    unusable = f"{what} cannot be used: {why.message}"
+    at = f" (`{why.path}`)" if why.path else ""
+    unusable = f"{what} cannot be used: {why.message}{at}"
     return evolve(
         profile.under(Side(what, Ceiling(allow=frozenset({frozenset()})))),
         intent=f"This {unusable}. Nothing is admitted until an operator sets another.",

@@ -104,14 +104,10 @@ def operator_token(path: Path, environ: Mapping[str, str], *, terminal: bool) ->
 def check_operator(path: Path, token: str | None) -> None:
     """Raise `InputError` unless a token is that of the workspace; compared in constant time."""
     if token is None:
-        raise InputError(
-            Problem(
-                "operator-needed",
-                "this needs the operator",
-                f"run it in a terminal, or pass what is in `{path}` as `REMIT_OPERATOR`; "
-                "`remit init` makes it",
-            )
-        )
+        how = f"run it in a terminal, or pass what is in `{path}` as `REMIT_OPERATOR`"
+        if not path.exists():
+            how = f"`remit init` makes the operator token, which would be in `{path}`"
+        raise InputError(Problem("operator-needed", "this needs the operator", how))
     if not hmac.compare_digest(token.strip().encode(errors="replace"), read_token(path).encode()):
         raise InputError(
             Problem(

@@ -208,7 +208,11 @@ def _texts(value: Any, _: Any) -> tuple[str, ...]:
 
 def _list(value: Any, inner: Hook, of: Any) -> list[Any]:
     if type(value) is not list:
-        hint = f'write it as a list: `["{value}"]`' if type(value) is str else ""
+        hint = ""
+        if type(value) is str:
+            hint = f'write it as a list: `["{value}"]`'
+        elif type(value) is dict:
+            hint = 'a name with a dot in it is written in quotes: `"git.push" = [...]`'
         raise _Wrong("wrong-type", f"expected a list, got {described(value)}", hint)
     return _each(enumerate(value), inner, of)
 
