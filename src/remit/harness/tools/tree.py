@@ -18,6 +18,7 @@ from attrs import frozen
 
 from remit.harness.tools.desk import Desk, Refused
 from remit.plugins.places import Ground, Place
+from remit.policy.confine import GIT_HELPERS
 from remit.policy.escape import quoted
 from remit.policy.tools import Facts
 
@@ -127,7 +128,7 @@ class Tree:
     def _check(self, spot: Spot) -> None:
         """Refuse what may not be changed, by its name."""
         found = self.place(spot)
-        if kept := found.hidden or found.protected:
+        if kept := found.hidden or found.protected or _of_git(spot):
             raise Refused(f"`{spot.name}` is protected: `{kept}` is not to be changed", "protected")
 
     def _look(self, fd: int, spot: Spot) -> None:
@@ -195,6 +196,18 @@ class Tree:
         finally:
             for fd in stack:
                 os.close(fd)
+
+
+def _of_git(spot: Spot) -> str:
+    """Return what names programs that git runs, or where git finds that, at any depth.
+
+    Some disks take `.GIT` for the same folder.
+    """
+    names = [name.casefold() for name in spot.names]
+    for at, name in enumerate(names):
+        if name == ".git" and (at + 1 == len(names) or names[at + 1] in GIT_HELPERS):
+            return "/".join(spot.names[: at + 2])
+    return ""
 
 
 def _leads_out(spot: Spot) -> Refused:
