@@ -23,7 +23,17 @@ class TestOne:
         """A person sees the part that acts underlined, and why."""
         said = remit("classify", "--worktree", tmp_path, "--", "ls; rm x")
 
-        assert "  rm x\n  ~~~~\n    removes `x`" in said.out
+        assert "  ls; rm x\n      ~~~~\n    removes `x`" in said.out
+
+    def test_text_of_inner_code(self, remit: Remit, tmp_path: Path) -> None:
+        """What stands in quotes is shown by itself, a long line by the part that acts."""
+        inner = remit("classify", "--worktree", tmp_path, "--", "bash -c 'ls; rm x'")
+        long = remit("classify", "--worktree", tmp_path, "--", f"echo {'y' * 300}; rm x")
+        lines = remit("classify", "--worktree", tmp_path, "--", "ls\n cd a\n rm x\nls")
+
+        assert "  rm x\n  ~~~~\n    removes `x`" in inner.out
+        assert "  rm x\n  ~~~~\n    removes `x`" in long.out
+        assert "   rm x\n   ~~~~\n    removes `x`" in lines.out
 
     def test_words(self, remit: Remit, tmp_path: Path) -> None:
         """Several words are joined to a command line."""
@@ -175,6 +185,31 @@ class TestModes:
         assert (answer["effects"], answer["opaque"]) == (effects, False)
 
 
+def test_explain_shell(remit: Remit, tmp_path: Path) -> None:
+    """A command is explained part by part, its text underlined, with the target that is outside."""
+    command = "echo x > docs/a; cd src && sed -i s/a/b/ ../docs/b a.py; git push"
+    asked = ("explain", "docs-writer", "Bash", "--catalog", "claude-code", "--worktree", tmp_path)
+    said = remit(*asked, "--args", json.dumps({"command": command}))
+    parts = remit(*asked, "--args", json.dumps({"command": command}), "--json").json["parts"]
+
+    lines = said.out.splitlines()
+    assert f"  {command}" in lines
+    assert " " * (2 + command.index("sed")) + "~" * len("sed -i s/a/b/ ../docs/b a.py") in lines
+    assert "    writes `a.py`" in lines
+    assert "    worktree.write: docs/b, src/a.py (outside the limit)" in lines
+    assert any(x.startswith("    git.push: ") and x.endswith(" (refused)") for x in lines)
+    assert "\x1b" not in said.out
+    assert [p["outside"] for p in parts if p["outside"]] == [{"worktree.write": ["src/a.py"]}]
+    assert command[slice(*parts[2]["at"])] == parts[2]["text"]
+
+
+def test_explain_another_tool(remit: Remit) -> None:
+    """A tool that runs no command line has no parts."""
+    assert (
+        remit("explain", "plan", "git_commit", "--catalog", "mcp-git", "--json").json["parts"] == []
+    )
+
+
 def test_another_repository(remit: Remit) -> None:
     """A git tool that is pointed at a repository outside is more than its catalogue declares."""
     call = {"tool": "git_add", "args": {"repo_path": "/other", "files": ["a"]}, "worktree": "/ws"}
@@ -182,6 +217,18 @@ def test_another_repository(remit: Remit) -> None:
     (answer,) = remit("decide", "chat", "--catalog", "mcp-git", stdin=json.dumps(call)).lines
 
     assert (answer["effects"], answer["opaque"]) == (["file.write_outside"], True)
+
+
+def test_no_worktree(remit: Remit) -> None:
+    """Without a worktree nothing is inside: a git tool that writes is opaque, one that reads not."""
+    calls = [
+        {"tool": "git_commit", "args": {"repo_path": "/ws", "message": "x"}},
+        {"tool": "git_status", "args": {"repo_path": "/ws"}},
+    ]
+    said = remit("decide", "chat", "--catalog", "mcp-git", stdin="\n".join(map(json.dumps, calls)))
+
+    assert [x["opaque"] for x in said.lines] == [True, False]
+    assert said.lines[0]["effects"] == ["file.write_outside", "git.commit"]
 
 
 def test_conformance(remit: Remit) -> None:

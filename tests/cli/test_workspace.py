@@ -1,4 +1,5 @@
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -357,6 +358,16 @@ class TestDoctor:
         assert found["state"] == "warning"
         assert found["found"].endswith(": `filter.lfs.clean` = `lfs clean`")
         assert "--sandbox" in found["todo"]
+
+    def test_without_sqlglot(self, remit: Remit, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where SQL cannot be read, that is told with what it means and what to install."""
+        monkeypatch.setitem(sys.modules, "sqlglot", None)
+
+        (found,) = [f for f in remit("doctor", "--json").json if f["part"] == "sql"]
+
+        assert found["state"] == "warning"
+        assert "opaque" in found["found"]
+        assert "remit[guard]" in found["todo"]
 
     def test_nothing_yet(self, remit: Remit) -> None:
         """A machine without a workspace is fine, and is told how to make one."""

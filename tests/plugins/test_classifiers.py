@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from remit.harness.engine import Engine
 from remit.plugins.classifiers import classify, wants
-from remit.policy.tools import Call, CallEffects, Facts, Repo, Tool
+from remit.policy.projection import Host
+from remit.policy.tools import Call, CallEffects, Catalog, Facts, Repo, Tool
 
 FACTS = Facts(worktree="/ws", cwd="/ws", home="/home/u", plain=True)
 
@@ -281,3 +284,35 @@ class TestRepository:
         found = _judge("shell", {}, {"command": command}, facts)
 
         assert ("process.spawn" in found.effects) == runs
+
+
+class TestWithoutSqlglot:
+    @pytest.fixture(autouse=True)
+    def missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As where the extra `guard` is not installed."""
+        monkeypatch.setitem(sys.modules, "sqlglot", None)
+
+    def test_sql_is_unread(self) -> None:
+        """No statement is read, so each may change anything and is opaque."""
+        found = _judge("sql", {}, {"sql": "select 1"})
+
+        assert found.effects == {"vendor.write"}
+        assert found.opaque
+
+    def test_a_client_is_opaque(self) -> None:
+        """A database client that is handed SQL is opaque, in a shell too."""
+        found = _judge("shell", {}, {"command": "psql -c 'select 1'"})
+
+        assert found.opaque
+        assert "vendor.write" in found.effects
+
+    def test_tools_judged_by_it_are_undeclared(self) -> None:
+        """A tool that names the classifier is undeclared: hidden where the unknown is refused."""
+        engine = Engine.load()
+        tool = Tool("db", "query", effects={"vendor.write"}, classify="sql")
+        catalog = Catalog([tool], engine.registry.classifiers)
+
+        assert "sql" not in engine.registry.classifiers
+        assert not catalog.declared(tool)
+        compiled = engine.project(engine.profile("explore"), catalog, Host("all")).compiled
+        assert not compiled.admits("db:query")

@@ -8,10 +8,11 @@ from remit.harness.engine import Engine
 from remit.plugins.registry import load_plugins
 from remit.policy.ceiling import Ceiling
 from remit.policy.compile import compile_profile
+from remit.policy.gate import Setting
 from remit.policy.profile import Brief, Profile, Side
 from remit.policy.projection import Host, Projection
 from remit.policy.tools import Catalog, Tool
-from remit.policy.vocabulary import Tier
+from remit.policy.vocabulary import Tier, Verdict
 
 WHOLE = Host("all", sandbox="some")
 PLAN_OVER_GIT = """\
@@ -117,6 +118,29 @@ class TestPreamble:
 
         assert "`git__log`" in text
         assert "`hg__log`" in text
+
+    def test_says_limits_and_settings(self, engine: Engine) -> None:
+        """What effects may act on, and what an operator set, is told; of refused ones nothing."""
+        lists = frozenset({frozenset({"docs/**", "!docs/private/**"})})
+        ceiling = Ceiling(refuse={"git.push"}, limit={"worktree.write": lists})
+        profile = Profile("made", sides=(Side("made", ceiling),))
+        settings = (
+            Setting("worktree.write", Verdict.ALLOW, "docs/a/**"),
+            Setting("git.commit", Verdict.DENY),
+            Setting("network.egress", Verdict.ASK),
+            Setting("git.push", Verdict.ALLOW),
+        )
+        one, other = (
+            engine.project(profile, Catalog(), WHOLE, order).preamble
+            for order in (settings, settings[::-1])
+        )
+
+        assert "worktree.write only on: !docs/private/**, docs/**." in one
+        assert (
+            "The operator's settings here, over the dial: git.commit is refused; network.egress "
+            "asks first; worktree.write on docs/a/** is allowed.\n"
+        ) in one
+        assert one == other
 
     def test_stays_of_a_size(self, engine: Engine) -> None:
         """Ten thousand tools are counted by group; the text stays within a page or two."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from remit.cli.failures import FINE, INPUT
 from remit.cli.options import Place, in_place
-from remit.cli.output import line
+from remit.cli.output import line, say
+from remit.cli.parts import part_values, show_parts
 from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem
 from remit.policy.vocabulary import in_order
@@ -59,7 +59,10 @@ def classify(
         )
     if not lines:
         found = _classified(place, " ".join(command), worktree, cwd, shell)
-        click.echo(json.dumps(found) if as_json else _told(found), nl=True)
+        if as_json:
+            line(found)
+        else:
+            _show(found)
         return FINE
     wrong = False
     for number, raw in enumerate(sys.stdin.buffer, 1):
@@ -128,36 +131,13 @@ def _classified(
         "targets": {e: list(found.targets[e]) for e in in_order(found.effects)},
         "opaque": found.opaque,
         "protected": list(found.protected),
-        "parts": [
-            {
-                "text": part.text,
-                "effects": list(in_order(part.effects)),
-                "opaque": part.opaque,
-                "why": list(part.why),
-                "at": list(part.at),
-            }
-            for part in found.parts
-        ],
+        "parts": part_values(found),
     }
 
 
-def _told(found: dict[str, Any]) -> str:
-    return "\n".join(_lines(found))
-
-
-def _lines(found: dict[str, Any]) -> Iterator[str]:
+def _show(found: dict[str, Any]) -> None:
     effects = ", ".join(found["effects"]) or "no effect"
-    yield f"{effects}{' (not everything could be seen)' if found['opaque'] else ''}"
-    for part in found["parts"]:
-        if not part["effects"] and not part["opaque"]:
-            continue
-        text = part["text"].replace("\n", " ")
-        yield f"  {text}"
-        yield f"  {'~' * len(text)}"
-        for why in part["why"]:
-            yield f"    {why}"
-        for effect in part["effects"]:
-            targets = ", ".join(found["targets"][effect])
-            yield f"    {effect}: {targets}"
+    say(f"{effects}{' (not everything could be seen)' if found['opaque'] else ''}")
+    show_parts(found["cmd"], found["parts"])
     for path in found["protected"]:
-        yield f"  touches the protected path {path}"
+        say(f"  touches the protected path {path}")

@@ -254,6 +254,12 @@ def _programs() -> Iterator[Finding]:
     else:
         todo = "`pip install 'remit[mcp]'`"
         yield Finding("gateway", _WARNING, "`mcp` is not installed", todo)
+    if importlib.util.find_spec("sqlglot"):
+        yield Finding("sql", _OK, "`sqlglot` is installed")
+    else:
+        said = "`sqlglot` is not installed: SQL is not read, so a command that would run it is "
+        said += "opaque, and tools that are judged by it are undeclared"
+        yield Finding("sql", _WARNING, said, "`pip install 'remit[guard]'`")
     if importlib.util.find_spec("mcp_server_git") and shutil.which("git"):
         yield Finding("demo", _OK, "git and `mcp-server-git` are installed")
     else:

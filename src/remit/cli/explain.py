@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+from attrs import evolve
 
 from remit.cli.options import Place, as_json, dial, in_workspace, with_catalogs, with_narrowing
 from remit.cli.output import emit, note, say, table, where_value, width
+from remit.cli.parts import part_values, show_parts
 from remit.policy.decision import Cause
 from remit.policy.escape import quoted
 from remit.policy.explain import Explanation, Fact
@@ -18,11 +21,13 @@ from remit.policy.explain import explain as trace
 from remit.policy.problems import InputError, Problem, near
 from remit.policy.profile import Profile
 from remit.policy.projection import Projection
+from remit.policy.selectors import admits_targets
 from remit.policy.tools import Call, Tool
 from remit.policy.vocabulary import Dial, Layer, in_order
 
 if TYPE_CHECKING:
     from remit.harness.store import Space
+    from remit.plugins.shell import Reading
 
 __all__ = ["explain"]
 
@@ -37,6 +42,11 @@ _LAYERS = (Layer.PIN, Layer.FILTER, Layer.GUARD, Layer.GATE)
     "--space", metavar="ID",
     help="As in this space: its dial, settings, overlay and worktree; MODE may be left out.",
 )  # fmt: skip
+@click.option(
+    "--worktree",
+    metavar="DIR",
+    help="Where the call would run (default: the space's, else nowhere).",
+)
 @dial(
     "--dial", "--autonomy", "dial", help="The dial of the space (default: the space's, else ask)."
 )
@@ -49,6 +59,7 @@ def explain(
     args: str,
     catalogs: tuple[str, ...],
     space: str | None,
+    worktree: str | None,
     dial: str | None,
     parents: tuple[str, ...],
     overlay: str | None,
@@ -64,12 +75,16 @@ def explain(
     call = Call(name, _arguments(args))
     held = Dial(dial) if dial else found.dial if found else Dial.ASK
     projection = place.project(mode, catalogs, *parents, overlay=overlay, space=found)
+    if worktree is not None:
+        host = evolve(projection.host, worktree=os.path.abspath(worktree))
+        projection = evolve(projection, host=host)
     told = _traced(place, projection, call, held)
     elsewhere = _elsewhere(place, place.engine.profile(mode), projection, call, held, told)
+    read = _read(place, projection, told)
     if as_json:
-        emit(_value(projection, told, held, elsewhere))
+        emit(_value(projection, told, held, elsewhere) | {"parts": _part_values(projection, read)})
     else:
-        _show(projection, told, held, elsewhere)
+        _show(projection, told, held, elsewhere, read)
     if found is not None and found.locked:
         note(f"space {found.id} is locked: whatever is said here, no call of it is forwarded")
 
@@ -131,6 +146,50 @@ def _elsewhere(
             if verdict is not told.judgement.decision.verdict:
                 found[entry.name] = verdict.value
     return found
+
+
+def _read(place: Place, projection: Projection, told: Explanation) -> tuple[Reading, ...]:
+    """Return what was read of the command lines of a call; nothing of what is not judged by one."""
+    from remit.plugins.classifiers import readings
+
+    tool, call = told.judgement.tool, told.judgement.call
+    if tool is None or tool.classify is None:
+        return ()
+    return readings(call, tool, place.look(call, tool, projection.host)[0])
+
+
+def _part_values(projection: Projection, read: tuple[Reading, ...]) -> list[dict[str, Any]]:
+    limit = projection.compiled.profile.ceiling.limit
+    return [
+        part
+        | {
+            "outside": {
+                effect: out
+                for effect, targets in part["targets"].items()
+                if (out := [t for t in targets if not _within(limit.get(effect, ()), t)])
+            }
+        }
+        for reading in read
+        for part in part_values(reading)
+    ]
+
+
+def _within(lists: Iterable[frozenset[str]], target: str) -> bool:
+    return all(admits_targets(patterns, (target,)) for patterns in lists)
+
+
+def _show_parts(projection: Projection, read: tuple[Reading, ...]) -> None:
+    """Print the command underlined, with the reason per part and what is outside a limit."""
+    ceiling = projection.compiled.profile.ceiling
+    for reading in read:
+        says: dict[tuple[str, str], str] = {}
+        for effect, targets in reading.targets.items():
+            for target in targets:
+                if effect in ceiling.refuse:
+                    says[effect, target] = " (refused)"
+                elif not _within(ceiling.limit.get(effect, ()), target):
+                    says[effect, target] = " (outside the limit)"
+        show_parts(reading.text, part_values(reading), says)
 
 
 def _state(told: Explanation, projection: Projection) -> str:
@@ -207,7 +266,13 @@ def _fact_value(fact: Fact) -> dict[str, Any]:
     }
 
 
-def _show(projection: Projection, told: Explanation, dial: Dial, elsewhere: dict[str, str]) -> None:
+def _show(
+    projection: Projection,
+    told: Explanation,
+    dial: Dial,
+    elsewhere: dict[str, str],
+    read: tuple[Reading, ...],
+) -> None:
     judged, tool = told.judgement, told.judgement.tool
     say(f"{judged.decision.verdict}: {projection.text(judged).reason}")
     if tool is None:
@@ -219,6 +284,7 @@ def _show(projection: Projection, told: Explanation, dial: Dial, elsewhere: dict
     at = f" ({tool.where})" if tool.where.file else ""
     say(f"{tool.key}: tier {tool.tier}, {effects}{at}")
     say(f"{_state(told, projection)} in {projection.mode} mode, judged under dial {dial}")
+    _show_parts(projection, read)
     say()
     table(("", "layer", "says", "why", "stated by", "where"), _rows(told))
     say()

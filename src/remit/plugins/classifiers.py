@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -20,7 +20,10 @@ from remit.policy.selectors import UNSEEN
 from remit.policy.tools import Call, CallEffects, Facts, Tool
 from remit.policy.vocabulary import EFFECTS
 
-__all__ = ["Wants", "classify", "wants"]
+if TYPE_CHECKING:
+    from remit.plugins.shell.reading import Reading
+
+__all__ = ["Wants", "classify", "readings", "wants"]
 
 #: What arguments are where a catalogue does not say.
 _USUAL: Mapping[str, Mapping[str, str]] = {
@@ -64,6 +67,24 @@ def wants(call: Call, tool: Tool, facts: Facts) -> Wants:
     if tool.classify not in _USUAL:
         return Wants()
     return _look(call, tool, facts)[1]
+
+
+def readings(call: Call, tool: Tool, facts: Facts) -> tuple[Reading, ...]:
+    """Return what was read of each command line that a call holds, part by part."""
+    from attrs import evolve
+
+    from remit.plugins.shell import classify_shell
+    from remit.plugins.shell.walk import Walk
+
+    walk, bound = Walk(facts), dict(tool.arguments) or _USUAL.get(tool.classify or "", {})
+    given = [(role, value) for name, role in bound.items() for value in _values(call.args, name)]
+    _folders(walk, given)
+    here = evolve(facts, cwd=walk.folders[0] or facts.cwd)
+    return tuple(
+        classify_shell(value, here, "powershell" if role == "powershell" else "bash")
+        for role, value in given
+        if role in ("command", "powershell") and isinstance(value, str)
+    )
 
 
 def _look(call: Call, tool: Tool, facts: Facts) -> tuple[CallEffects, Wants]:

@@ -15,12 +15,13 @@ from remit.policy.placeholders import fill
 from remit.policy.profile import ASK_USER, NOTHING_TO_DELIVER, Brief, shown
 from remit.policy.projection import Host
 from remit.policy.tools import Tool
-from remit.policy.vocabulary import in_order
+from remit.policy.vocabulary import Verdict, in_order
 
 __all__: list[str] = []
 
 #: Past so many tools a list of names would crowd out the task; groups are counted instead.
 _NAMES = 400
+_SET = {Verdict.ALLOW: "is allowed", Verdict.ASK: "asks first", Verdict.DENY: "is refused"}
 #: What it means for a model that a host does not enforce a layer, by the field's word for it.
 _ADVISORY: Mapping[str, str] = MappingProxyType(
     {
@@ -69,6 +70,8 @@ def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
     for effect in in_order(ceiling.limit):
         lists = sorted(", ".join(sorted(one)) for one in ceiling.limit[effect])
         yield f"{effect} only on: {' and on '.join(lists)}."
+    if told := sorted(_settings(compiled)):
+        yield f"The operator's settings here, over the dial: {'; '.join(told)}."
     if brief is not None:
         yield from _brief(compiled, brief)
     if compiled.admits(ASK_USER):
@@ -76,6 +79,14 @@ def _limits(compiled: Compiled, host: Host) -> Iterator[str]:
     if host.advisory:
         missing = "; ".join(f"{layer} ({_ADVISORY[layer]})" for layer in host.advisory)
         yield f"Not all of this is enforced here, so keep to it by yourself: {missing}."
+
+
+def _settings(compiled: Compiled) -> Iterator[str]:
+    """What an operator set for an effect in this space; of what is refused anyway nothing."""
+    for setting in compiled.settings:
+        if setting.effect not in compiled.profile.ceiling.refuse:
+            where = f" on {setting.target}" if setting.target is not None else ""
+            yield f"{setting.effect}{where} {_SET[setting.verdict]}"
 
 
 def _brief(compiled: Compiled, brief: Brief) -> Iterator[str]:
