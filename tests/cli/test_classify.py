@@ -220,7 +220,7 @@ def test_another_repository(remit: Remit) -> None:
 
 
 def test_no_worktree(remit: Remit) -> None:
-    """Without a worktree nothing is inside: a git tool that writes is opaque, one that reads not."""
+    """Without a worktree nothing is inside, so a git tool that writes is opaque."""
     calls = [
         {"tool": "git_commit", "args": {"repo_path": "/ws", "message": "x"}},
         {"tool": "git_status", "args": {"repo_path": "/ws"}},
