@@ -116,20 +116,19 @@ def _sandboxes(place: Place) -> Iterator[Finding]:
 
 
 def _database(place: Place) -> Iterator[Finding]:
-    workspace = place.workspace
     try:
         with place.store() as store:
-            spaces, found = store.spaces.list(), store.log.verify()
+            where, spaces, found = store.location, store.spaces.list(), store.log.verify()
             pending = [a for a in store.approvals.list(now=_now()) if a.state == "pending"]
     except RemitError as error:
         if error.problems[0].code == "store-missing":
             # Nobody made one yet, and that breaks nothing.
-            yield Finding("database", _WARNING, f"none at {workspace.db}", "`remit init` makes it")
+            yield Finding("database", _WARNING, error.problems[0].message, "`remit init` makes it")
         else:
             yield from _failures("database", error)
         return
     count = "1 space" if len(spaces) == 1 else f"{len(spaces)} spaces"
-    yield Finding("database", _OK, f"{workspace.db}: {count}")
+    yield Finding("database", _OK, f"{where}: {count}")
     if found.problem:
         yield Finding("log", _FAILED, found.problem.message, found.problem.hint)
     else:
@@ -260,6 +259,9 @@ def _programs() -> Iterator[Finding]:
         said = "`sqlglot` is not installed: SQL is not read, so a command that would run it is "
         said += "opaque, and tools that are judged by it are undeclared"
         yield Finding("sql", _WARNING, said, "`pip install 'remit[guard]'`")
+    # Only a workspace on a server needs it, and that one says so where the database is looked at.
+    if importlib.util.find_spec("psycopg"):
+        yield Finding("PostgreSQL", _OK, "`psycopg` is installed")
     if importlib.util.find_spec("mcp_server_git") and shutil.which("git"):
         yield Finding("demo", _OK, "git and `mcp-server-git` are installed")
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["event_line", "log"]
 
-#: Seconds between two looks at whether somebody wrote.
-_LOOK = 0.1
+#: Seconds that one wait for records lasts at the most.
+_WHILE = 60.0
 
 
 @click.group(
@@ -51,6 +50,7 @@ def log(
     with place.store() as store:
         if space is not None:
             store.spaces.get(space)
+        last = store.log.head()
         events = store.log.read(space, after)
         if not follow:
             if as_json:
@@ -65,7 +65,7 @@ def log(
                     line(event_value(event))
             if not as_json:
                 _print(events)
-            time.sleep(_LOOK)
+            last = store.wait(last, _WHILE)
             events = store.log.read(space, after)
 
 

@@ -23,9 +23,6 @@ from remit.policy.tools import Call
 
 __all__ = ["Hearing"]
 
-#: Seconds between two looks at whether another process changed the workspace.
-_LOOK = 0.05
-
 
 @define(eq=False)
 class Hearing:
@@ -75,13 +72,13 @@ class Hearing:
         return await self.asks.put(served, request)
 
     async def watch(self) -> None:
-        """Look for changes that other processes made, and tell the client."""
-        last = None
+        """Wait for changes that other processes make, and tell the client."""
+        last = -1
         for served in self.fleet:
             await served.upstream.settled()  # no client has seen a surface before that
         while True:
             try:
-                version = await self.judge.version()
+                version = await self.judge.changed(last)
             except RemitError as error:
                 self._report_all(error)
                 await anyio.sleep(1)
@@ -90,7 +87,6 @@ class Hearing:
             if version != last:
                 last = version
                 await self._tell_news()
-            await anyio.sleep(_LOOK)
 
     async def _tell_news(self) -> None:
         """Announce the surface of now, if it is another."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import anyio.to_thread
 from attrs import define, field
 
 from remit.harness.gateway.declared import Changed
@@ -25,6 +26,9 @@ from remit.policy.vocabulary import Verdict
 __all__ = ["Judge"]
 
 T = TypeVar("T")
+
+#: Seconds that one wait lasts at the most, as nobody can end it sooner.
+_WHILE = 0.25
 
 
 @define(eq=False)
@@ -149,9 +153,14 @@ class Judge:
         """Tell the session what the upstream's tools are."""
         await self.think(lambda: self.session.set_catalog(catalog))
 
-    async def version(self) -> int:
-        """Return a number that changes when another process changed the workspace."""
-        return await self.think(self.session.version)
+    async def changed(self, last: int) -> int:
+        """Return the number of the last record: once it is another than ``last``, or in a while.
+
+        This waits, so it is not done in the thread that judges.
+        """
+        return await anyio.to_thread.run_sync(
+            lambda: self.session.store.wait(last, _WHILE), abandon_on_cancel=True
+        )
 
     def close(self) -> None:
         """End the thread, after what it is at."""
