@@ -1,9 +1,12 @@
+import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Remit
+from tests.needs import need_module
 
 
 class TestOne:
@@ -240,3 +243,22 @@ def test_conformance(remit: Remit) -> None:
     assert said.code == 0, said.out[:2000]
     assert said.json["lines"] >= 800
     assert said.json["wrong"] == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_reads_sql(remit: Remit, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    """Where SQL cannot be read, the corpus and the doctor say what to install."""
+    need_module("sqlglot")
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name: find(name) if there or name != "sqlglot" else None,
+    )
+    if not there:
+        monkeypatch.setitem(sys.modules, "sqlglot", None)
+
+    said = remit("conformance")
+    (found,) = [f for f in remit("doctor", "--json").json if f["part"] == "sql"]
+
+    assert (said.code, found["state"]) == ((0, "ok") if there else (1, "warning"))
+    assert ("remit[guard]" in said.err) is not there

@@ -1,4 +1,8 @@
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +140,19 @@ class TestBadLines:
         bad, good = remit("decide", "chat", *GIT, stdin=long).lines
 
         assert (bad["layer"], bad["line"], good["verdict"]) == ("input", 1, "allow")
+
+
+def test_says_that_it_waits(remit: Remit) -> None:
+    """At a terminal, somebody who gave no calls is told what is waited for."""
+    far, near = pty.openpty()
+    try:
+        os.write(far, b"\x04")  # the end of what is typed
+        command = [sys.executable, "-m", "remit", "decide", "plan", *GIT]
+        ended = subprocess.run(command, stdin=near, capture_output=True, text=True, timeout=60)
+    finally:
+        os.close(far)
+        os.close(near)
+
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "one a line" in ended.stderr
+    assert remit("decide", "plan", *GIT).err == ""

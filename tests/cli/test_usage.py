@@ -39,6 +39,7 @@ class TestWrongCommands:
             (("space", "dial", "desk"), "auto"),
             (("check", "plan"), "`plan` is a mode, and it comes with remit"),
             (("check", "default"), "`chat` is a mode"),
+            (("new", "mode"), "`remit new profile`"),
             (("approvals", "aprove"), "did you mean `approve` [usage]"),
         ],
     )

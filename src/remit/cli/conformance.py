@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ import click
 
 from remit.cli.failures import FINE, NO
 from remit.cli.options import as_json
+from remit.cli.output import note
 from remit.policy.problems import InputError, Problem
 from remit.policy.vocabulary import in_order
 
@@ -55,6 +57,8 @@ def conformance(host: str | None, listed: bool, as_json: bool) -> int:
         for line in wrong:
             click.echo(f"{line['file']}: {json.dumps(line['command'])}: {line['wrong']}")
         click.echo(f"{len(corpus)} lines, {leaks} leaks, {falsely} false blocks")
+    if wrong and host is None and importlib.util.find_spec("sqlglot") is None:
+        note("SQL is not read here, so it counts as the worst: `pip install 'remit[guard]'`")
     return NO if wrong else FINE
 
 

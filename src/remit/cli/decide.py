@@ -12,7 +12,7 @@ import click
 
 from remit.cli.failures import FINE, INPUT, NO
 from remit.cli.options import Place, dial, in_place, with_catalogs, with_narrowing
-from remit.cli.output import line
+from remit.cli.output import line, note
 from remit.policy.decision import Cause, Decision
 from remit.policy.escape import quoted
 from remit.policy.problems import near
@@ -81,6 +81,8 @@ def decide(
 def _lines() -> Iterator[bytes]:
     """Yield the lines of standard input; of one that is too long, its beginning alone."""
     stream = sys.stdin.buffer
+    if sys.stdin.isatty():
+        note('reading calls from here, one a line: {"tool": "NAME", "args": {}}')
     while raw := stream.readline(_LONGEST + 1):
         yield raw
         while len(raw) > _LONGEST and not raw.endswith(b"\n"):

@@ -16,7 +16,7 @@ __all__ = ["new", "schema"]
 _out = click.option("--out", metavar="FILE", help="Write it here; what is there is never replaced.")
 
 
-@click.group(cls=Family)
+@click.group(cls=Family, meant="a mode is written by `remit new profile`")
 def new() -> None:
     """Print a commented file to start from, or write it."""
 
