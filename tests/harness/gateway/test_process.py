@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -25,7 +26,6 @@ OPENING = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
     b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
     b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-    b"this is no message\n"
     b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
 )
 
@@ -58,12 +58,50 @@ def _opened(place: Place, manner: str) -> subprocess.Popen[bytes]:
     return process
 
 
+CASES = [
+    ("text", b"this is no message", -32700, None),
+    ("half a letter", b'{"jsonrpc":"2.0","id":7,"method":"\\ud800"}', -32700, None),
+    ("not UTF-8", b'{"jsonrpc":"2.0","id":7,"method":"\xff"}', -32700, None),
+    ("deep", b"[" * 3000 + b"]" * 3000, -32700, None),
+    ("deep params", b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":%s}}'
+     % (b"[" * 3000 + b"]" * 3000), -32700, None),
+    ("long number", b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % (b"9" * 5000), -32700, None),
+    ("batch", b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600, None),
+    ("no object", b'"ping"', -32600, None),
+    ("null", b"null", -32600, None),
+    ("list as params", b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}', -32600, 7),
+    ("older version", b'{"jsonrpc":"1.0","id":"a","method":"ping"}', -32600, "a"),
+    ("no version", b'{"id":7,"method":"ping"}', -32600, 7),
+    ("no method", b'{"jsonrpc":"2.0","id":7}', -32600, 7),
+    ("odd id", b'{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600, None),
+    ("no id at all", b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
+]  # fmt: skip
+
+
+def test_garbage(place: Place, subtests: pytest.Subtests) -> None:
+    """What is no message is answered with the error of JSON-RPC, and the next one is served."""
+    process = _opened(place, "plain")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for what, line, code, id in CASES:
+        with subtests.test(what):
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert (answer["error"]["code"], answer.get("id", "")) == (code, id)
+    ping = b'{"jsonrpc":"2.0","id":99,"method":"ping"}\n'
+    process.stdin.write(b'{"jsonrpc":"2.0","id":8,"result":3}\n' + ping)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline()) == {"jsonrpc": "2.0", "id": 99, "result": {}}
+    process.communicate(timeout=20)
+
+
 def test_leaving(place: Place) -> None:
     """When the client closes its end, gateway and server end, with no word on standard error."""
     process = _opened(place, "plain")
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(b"this is no message\n", timeout=20)
     assert process.returncode == 0
-    assert out == b""
+    assert out.count(b"\n") == 1
     assert err.decode().splitlines() == [
         "remit gateway: error: the client sent `this is no message`, which is no message "
         "[client-garbage]"

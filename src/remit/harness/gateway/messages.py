@@ -15,7 +15,7 @@ from typing import Self
 import anyio
 from attrs import define, field
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import JSONRPCNotification, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic_core import from_json
 
 from remit.harness.gateway.pieces import long, pieces
@@ -33,8 +33,13 @@ def parsed(line: bytes) -> Received:
         if len(line) >= _LONG:
             # Reading JSON and telling apart what it is, in one, takes five times the line.
             value = from_json(line)
-            return SessionMessage(jsonrpc_message_adapter.validate_python(value, by_name=False))
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            message = jsonrpc_message_adapter.validate_python(value, by_name=False)
+        else:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        # A request with an id that is none passes for a notification, and who sent it would wait.
+        if isinstance(message, JSONRPCNotification) and b'"id"' in line and "id" in from_json(line):
+            return ValueError("the id of a request is a text or a whole number")
+        return SessionMessage(message)
     except ValueError as wrong:
         return wrong
 

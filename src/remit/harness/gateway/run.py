@@ -15,12 +15,17 @@ from pathlib import Path
 
 import anyio
 import mcp_types as types
+from anyio.abc import ObjectReceiveStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError
 
 from remit.harness.engine import Engine
 from remit.harness.gateway.boxes import Boxes, Survey
 from remit.harness.gateway.environment import upstream_environment
 from remit.harness.gateway.fleet import Fleet, Served
+from remit.harness.gateway.garbage import refusal
 from remit.harness.gateway.judge import Judge
+from remit.harness.gateway.messages import Outgoing
 from remit.harness.gateway.server import Gateway
 from remit.harness.gateway.servers import ServerSpec, check_server_name
 from remit.harness.gateway.shelf import Shelf
@@ -35,6 +40,9 @@ from remit.policy.projection import Host
 from remit.policy.tools import Catalog
 
 __all__ = ["compose", "run_gateway", "to_stderr"]
+
+#: Refusals of garbage that may wait for a client that does not read them.
+_REFUSALS = 64
 
 
 def to_stderr(problem: Problem) -> None:
@@ -181,15 +189,27 @@ def _folders(worktree: str | None, command: Sequence[str]) -> list[str]:
 
 
 async def _serve(gateway: Gateway, report: Callable[[Problem], None]) -> None:
+    told, answers = anyio.create_memory_object_stream[JSONRPCError](_REFUSALS)
+
     def garbage(line: bytes) -> None:
         text = quoted(line[:240].decode(errors="replace"))
         report(Problem("client-garbage", f"the client sent {text}, which is no message"))
+        if (answer := refusal(line)) is not None:
+            with suppress(anyio.WouldBlock):  # a client that only talks is not answered for ever
+                told.send_nowait(answer)
 
-    async with anyio.create_task_group() as tasks:
+    async with anyio.create_task_group() as tasks, told, answers:
         tasks.start_soon(_until_signal, tasks.cancel_scope)
         async with standard_streams(garbage) as (incoming, outgoing):
+            tasks.start_soon(_refuse, answers, outgoing)
             await gateway.serve(incoming, outgoing)
         tasks.cancel_scope.cancel()
+
+
+async def _refuse(answers: ObjectReceiveStream[JSONRPCError], outgoing: Outgoing) -> None:
+    with suppress(anyio.BrokenResourceError):
+        async for answer in answers:
+            await outgoing.send(SessionMessage(answer))
 
 
 async def _until_signal(scope: anyio.CancelScope) -> None:
