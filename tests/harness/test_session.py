@@ -232,7 +232,7 @@ class TestSubmitPlan:
 
         assert not answer.error
         (record,) = plan.store.plans.list("s")
-        assert [n.key for n in record.plan.nodes] == ["a", "b"]
+        assert [n["key"] for n in record.plan.value()["nodes"]] == ["a", "b"]
         assert record.path is not None
         assert "# ship it" in Path(record.path).read_text()
 

@@ -88,7 +88,7 @@ def test_delivers_in_a_conversation(dial: Dial, tmp_path: Path) -> None:
 
         assert isinstance(answer, Answer)
         assert not answer.error, answer.text
-        assert [p.plan.goal for p in store.plans.list("s")] == ["Say hello"]
+        assert [p.title for p in store.plans.list("s")] == ["Say hello"]
 
 
 @pytest.mark.parametrize("dial", list(Dial))

@@ -36,10 +36,7 @@ def list_(place: Place, space: str | None, as_json: bool) -> None:
     else:
         table(
             ("plan", "space", "rev", "state", "nodes", "goal"),
-            (
-                (p.id, p.space, str(p.revision), p.state.value, str(len(p.plan.nodes)), p.plan.goal)
-                for p in found
-            ),
+            ((p.id, p.space, str(p.revision), p.state.value, _nodes(p), p.title) for p in found),
         )
 
 
@@ -49,15 +46,18 @@ def list_(place: Place, space: str | None, as_json: bool) -> None:
 @in_workspace
 def show(place: Place, id: str, as_json: bool) -> None:
     """Show a plan."""
-    from remit.policy.plan import markdown
-
     with place.store() as store:
         found = store.plans.get(id)
     if as_json:
         emit(plan_value(found))
     else:
-        say(markdown(found.plan, id=found.id, revision=found.revision), nl=False)
+        say(found.text, nl=False)
         note(f"state {found.state}" + (f", filed as {found.path}" if found.path else ""))
+
+
+def _nodes(record: PlanRecord) -> str:
+    nodes = record.plan.value().get("nodes")
+    return "text" if nodes is None else str(len(nodes))
 
 
 def plan_value(record: PlanRecord) -> dict[str, Any]:
@@ -71,6 +71,10 @@ def plan_value(record: PlanRecord) -> dict[str, Any]:
         "revision": record.revision,
         **record.plan.value(),
         "digest": record.digest,
+        "approval": record.approval,
+        "mode": record.mode,
+        "leave_to": record.leave_to,
+        "shown": record.text,
         "path": record.path,
         "submitted_at": record.submitted_at,
     }

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from remit.harness.inforce import InForce, link_of
 from remit.harness.store import ConversationRecord, Overlay, Switch
-from remit.harness.turns import Turn
+from remit.harness.turns import USER, Turn
 from remit.policy.announce import Message, Told, announce
 from remit.policy.boundary import Boundary, crosses
 from remit.policy.problems import InputError, Problem, near
@@ -91,7 +91,7 @@ class Conversation:
         """The number of its last record: where to fork, or where to go back to."""
         return self.workspace.store.conversations.position(self.id)
 
-    def turn(self, origin: str = "user", *, overlay: Overlay | None = None) -> Turn:
+    def turn(self, origin: str = USER, *, overlay: Overlay | None = None) -> Turn:
         """Return a turn to enter; ``overlay`` narrows it alone. ``origin`` says who began it."""
         return Turn(self, origin, overlay)
 

@@ -133,6 +133,8 @@ class Modes:
         profile = self.usable(force.mode)
         if force.line and force.line[0].child:
             profile = _as_child(profile)
+        else:
+            profile = evolve(profile, offers=self.host.offers)
         for name in force._modes:
             profile = profile.under(*_news(profile, self.usable(name)))
         for overlay in force._overlays:

@@ -8,16 +8,25 @@ left since, the verb says so and does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from remit.harness.store import Approval, ApprovalKind, ApprovalState, ExitState, StoreConflict
+from remit.harness.store import (
+    Approval,
+    ApprovalKind,
+    ApprovalState,
+    ExitState,
+    PlanRecord,
+    PlanState,
+    StoreConflict,
+)
 from remit.policy.digest import digest
 from remit.policy.escape import escape
-from remit.policy.plan import MAX_NODES, NodeType, read_plan
+from remit.policy.plan import MAX_NODES, NodeType, Plan, TextPlan, read_plan, read_text_plan
 from remit.policy.problems import InputError
 from remit.policy.profile import Brief, Profile
 
@@ -156,8 +165,19 @@ def _ask_user(desk: Desk, args: Mapping[str, Any]) -> Answer:
 
 
 def _submit_plan(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    return _planned(desk, read_plan, args)
+
+
+def _present_plan(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    return _planned(desk, read_text_plan, args)
+
+
+def _planned(
+    desk: Desk, read: Callable[[Mapping[str, Any]], Plan | TextPlan], args: Mapping[str, Any]
+) -> Answer:
+    """Submit a plan, or say what became of it where it was submitted before."""
     try:
-        plan = read_plan(args)
+        plan = read(args)
     except InputError as error:
         listed = "\n".join(
             f"- {p.path or 'plan'}: {p.message}" + (f" ({p.hint})" if p.hint else "")
@@ -165,19 +185,59 @@ def _submit_plan(desk: Desk, args: Mapping[str, Any]) -> Answer:
         )
         return Answer(f"No plan was submitted; mend all of this and call again:\n{listed}", True)
     space = desk.frame.space
+    known = desk.store.plans.newest(space.id, desk.conversation)
+    if known is not None and known.digest == plan.digest and known.state in _DECIDED:
+        return _decided(desk, known)
     submitted = desk.store.plans.submit(
-        space.id, desk.conversation, plan, by=desk.agent, now=desk.now, expect=space.revision
+        space.id,
+        desk.conversation,
+        plan,
+        by=desk.agent,
+        now=desk.now,
+        expect=space.revision,
+        leave_to=desk.brief.exit_to if desk.brief.exit else None,
     )
     record, problem = submitted.plan, submitted.problem
     where = f" It is filed as `{record.path}`." if record.path else ""
     if problem is not None:
         where = f" It could not be filed: {problem.message}."
+    size = f": {_nodes(len(plan.nodes))}" if isinstance(plan, Plan) else ""
     return Answer(
-        f"Plan `{record.id}`, revision {record.revision}, is submitted: "
-        f"{_nodes(len(plan.nodes))}.{where} It waits for the operator; to change it, submit the "
-        "whole of it again.",
-        data={"plan": record.id, "revision": record.revision, "path": record.path},
+        f"Plan `{record.id}`, revision {record.revision}, is submitted{size}.{where} It waits for "
+        f"the operator as `{record.approval}`; to change it, submit the whole of it again.",
+        data=_about_plan(record, "pending"),
     )
+
+
+def _decided(desk: Desk, record: PlanRecord) -> Answer:
+    """Say what an operator decided on a plan."""
+    approval = desk.store.approvals.get(record.approval or "", now=desk.now)
+    if record.state is PlanState.REJECTED:
+        desk.store.plans.told(record, now=desk.now)
+        return Answer(
+            f"The operator rejected plan `{record.id}`{_why(approval)}. Nothing has changed; ask "
+            "what should be different if that is not clear, then submit another.",
+            data=_about_plan(record, "rejected"),
+        )
+    now = desk.store.spaces.get(record.space).mode
+    left = f" The space is in {now} mode now." if now != record.mode else ""
+    edited = f" They edited it; this is what counts:\n\n{record.text}" if record.edited else ""
+    said = f" They say: {approval.feedback}." if approval.feedback else ""
+    return Answer(
+        f"The operator approved plan `{record.id}`.{left}{said} Carry it out.{edited}",
+        data=_about_plan(record, "approved"),
+    )
+
+
+def _about_plan(record: PlanRecord, state: str) -> dict[str, Any]:
+    return {
+        "plan": record.id,
+        "revision": record.revision,
+        "path": record.path,
+        "approval": record.approval,
+        "kind": ApprovalKind.PLAN.value,
+        "state": state,
+    }
 
 
 def _nodes(count: int) -> str:
@@ -321,6 +381,20 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             opens=ApprovalKind.PLAN,
             checked=False,
         ),
+        "present_plan": Native(
+            lambda profile: (
+                "Present a plan in words for the operator to approve, edit or reject; nothing is "
+                f"carried out before that.{_must(profile)}"
+            ),
+            {
+                "title": _text("A short name of the plan."),
+                "plan": _text("The whole plan, in Markdown."),
+            },
+            ("title", "plan"),
+            _present_plan,
+            opens=ApprovalKind.PLAN,
+            checked=False,
+        ),
         "exit_plan_mode": Native(
             lambda profile: (
                 "Ask the operator to leave this mode. It delivers nothing, and nothing "
@@ -344,8 +418,19 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
 )
 
 
-def left_since(desk: Desk) -> Answer:
-    """Answer a verb whose mode was left between frame and call."""
+#: What an operator has said yes or no to.
+_DECIDED = (PlanState.APPROVED, PlanState.REJECTED)
+
+
+def left_since(desk: Desk, name: str = "", args: Mapping[str, Any] | None = None) -> Answer:
+    """Answer a verb whose mode was left between frame and call: by its own approval, or not."""
+    native = NATIVES.get(name)
+    known = desk.store.plans.newest(desk.frame.space.id, desk.conversation)
+    if native and native.opens is ApprovalKind.PLAN and known and known.state in _DECIDED:
+        with suppress(InputError):
+            read = read_plan if name == "submit_plan" else read_text_plan
+            if read(args or {}).digest == known.digest:
+                return _decided(desk, known)
     return Answer(
         f"Nothing was done: mode `{desk.frame.mode}` was left since this step began. "
         "`mode` tells what holds now.",

@@ -260,7 +260,7 @@ class Session:
         anywhere = tool.key in (MODE, ASK_USER)
         desk = Desk(self.store, now if anywhere else frame, self.conversation, at)
         if not anywhere and now.space.revision != frame.space.revision:
-            return left_since(desk)
+            return left_since(desk, tool.name, judged.call.args)
         try:
             return NATIVES[tool.name].answer(desk, tool.name, judged.call.args)
         except StoreConflict as error:

@@ -26,7 +26,10 @@ from remit.policy.tools import Call, Catalog, Tool
 if TYPE_CHECKING:
     from remit.harness.conversation import Conversation
 
-__all__ = ["Step", "Turn"]
+__all__ = ["USER", "Step", "Turn"]
+
+#: The origin of a turn that answers a message of the user.
+USER = "user"
 
 
 @frozen
@@ -101,6 +104,7 @@ class Turn:
             crosses=self._crosses,
             gone=gone,
             overlay=self.overlay,
+            opening=self._opening if self.origin == USER else None,
         )
         self.number = record.turn
         self._begin(at.store.log.head())
@@ -161,6 +165,11 @@ class Turn:
         """Judge a call of a step of this turn."""
         self._decisions += 1
         return self.session.call(frame, call, tool_hash)
+
+    def _opening(self, writer: Writer) -> None:
+        """A message of the user takes the place of a plan that waits for them (S004-7)."""
+        plans = self.conversation.workspace.store.plans
+        plans.supersede(writer, self.conversation.space, self.conversation.id)
 
     def _begin(self, seq: int) -> None:
         self._seq = seq

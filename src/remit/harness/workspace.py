@@ -54,19 +54,27 @@ class Workspace:
         config: str | None = None,
         engine: Engine | None = None,
         host: str = "library",
+        offers: tuple[str, ...] = (),
         environ: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] = _utc,
     ) -> Self:
         """Open a database by path or URL, with the modes and catalogues of a configuration folder.
 
         Folders are found as every command finds them; ``engine`` takes the place of what would be
-        loaded from there. ``create`` makes a database that is missing. Raises `RemitError`.
+        loaded from there. ``offers`` are native verbs that it serves in every mode besides those of
+        the brief, such as ``remit:present_plan``. ``create`` makes a database that is missing.
+        Raises `RemitError`.
         """
         found = locate(environ or {}, db=None if url is None else str(url), config=config)
         loaded = engine or Engine.load(mode_files(found.modes), found.catalogs, found.plugins)
         store = Store.open(found.db, create=clock() if create else None)
         secret = (str(found.token_file),)
-        return cls(loaded, store, Host(host, protected=protected(found), secret=secret), clock)
+        return cls(
+            loaded,
+            store,
+            Host(host, offers=offers, protected=protected(found), secret=secret),
+            clock,
+        )
 
     def space(self, id: str) -> OpenSpace:
         """Return a space; raise `InputError` with near misses where there is none (S003-23)."""

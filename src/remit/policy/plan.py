@@ -16,12 +16,24 @@ from remit.policy.digest import digest
 from remit.policy.escape import escape, quoted
 from remit.policy.problems import InputError, Problem, near
 
-__all__ = ["MAX_NODES", "MAX_TEXT", "NodeType", "Plan", "PlanNode", "markdown", "read_plan"]
+__all__ = [
+    "MAX_NODES",
+    "MAX_TEXT",
+    "NodeType",
+    "Plan",
+    "PlanNode",
+    "TextPlan",
+    "markdown",
+    "read_plan",
+    "read_text_plan",
+    "slug",
+]
 
 MAX_NODES = 64
 #: Bytes of a plan as Markdown.
 MAX_TEXT = 512 * 1024
 _MAX_KEY = 64
+_MAX_SLUG = 48
 
 
 class NodeType(StrEnum):
@@ -67,6 +79,55 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 over goal and nodes, in hexadecimal."""
         return digest(self.value())
+
+
+@frozen
+class TextPlan:
+    """A plan in words: a title and Markdown (S004-1)."""
+
+    title: str
+    text: str
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON takes it; `read_text_plan` makes an equal plan of the two."""
+        return {"title": self.title, "text": self.text}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over title and text, in hexadecimal."""
+        return digest(self.value())
+
+    @property
+    def whole(self) -> str:
+        """The text as it is filed: with a heading, if it has none of its own (S004-R4)."""
+        text = self.text.rstrip() + "\n"
+        if any(line.startswith("#") for line in text.splitlines()):
+            return text
+        return f"# {' '.join(self.title.split())}\n\n{text}"
+
+
+def read_text_plan(args: Mapping[str, Any]) -> TextPlan:
+    """Read a plan in words from a call's arguments; raise `InputError` with every problem."""
+    found = _Reader()
+    found.keys(args, ("title", "plan"), "")
+    title = found.text(args, "title", "", required=True)
+    plan = TextPlan(title, found.text(args, "plan", "", required=True))
+    try:
+        size = len(plan.whole.encode())
+    except UnicodeEncodeError:
+        size = 0
+        found.add("plan-text", "the plan holds half of a surrogate pair, which is no text", "plan")
+    if size > MAX_TEXT:
+        found.add("plan-size", f"the plan is longer than {MAX_TEXT // 1024} KiB", "plan")
+    if found.problems:
+        raise InputError(found.problems)
+    return plan
+
+
+def slug(title: str) -> str:
+    """Return a title as part of a file's name: small letters, digits, single dashes (S004-R5)."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower()).split()
+    return "-".join(words)[:_MAX_SLUG].rstrip("-") or "plan"
 
 
 def read_plan(args: Mapping[str, Any]) -> Plan:

@@ -182,6 +182,9 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "plan-duplicate": "two nodes of one key",
             "plan-self": "a node depends on itself",
             "plan-unknown": "a node depends on a key that no node has",
+            "plan-text": "the plan is no text that can be written",
+            "plan-edited": "the plan was edited since the operator was shown it",
+            "plan-changed": "the file of a sealed plan is not what was submitted",
             "plan-cycle": "nodes wait for each other",
             "unknown-plan": "there is no plan of that id",
             "plan-tasks": "more tasks than a plan may have",
@@ -190,6 +193,7 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "plan-file-size": "the plan is too long for a file",
             "plan-file-exists": "something else lies where the plan's file would be",
             "plan-file-link": "a link or no folder stands on the way to the plan's file",
+            "plan-file-unread": "the plan's file cannot be read again",
             "plan-file-failed": "the plan's file could not be written",
         },
         "Plugins": {

@@ -96,6 +96,8 @@ class Profile:
     brief: Brief | None = None
     examples: tuple[Example, ...] = ()
     where: Mapping[str, Position] = field(factory=dict, eq=False)
+    #: Keys of verbs that a host serves in it besides those of the brief.
+    offers: tuple[str, ...] = ()
     #: Who wrote it: ``built-in``, or the file that it came from.
     origin: str = field(default="", eq=False)
     #: Why it, or what narrows it, cannot be used, where this stands in for it; the intent says it.
@@ -126,7 +128,7 @@ class Profile:
     @property
     def pins(self) -> tuple[str, ...]:
         """Keys kept in the surface and pre-approved, past all layers (S003-18, S003-19)."""
-        return (*(self.brief.pins if self.brief else ()), ASK_USER, MODE)
+        return (*(self.brief.pins if self.brief else ()), *self.offers, ASK_USER, MODE)
 
     @property
     def silent(self) -> bool:
@@ -152,6 +154,7 @@ class Profile:
                     "name": self.name,
                     "label": self.label,
                     "intent": self.intent,
+                    **({"offers": self.offers} if self.offers else {}),
                     "tier": ceiling.tier,
                     "refuse": sorted(ceiling.refuse),
                     "unknown": ceiling.unknown,

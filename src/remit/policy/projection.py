@@ -41,6 +41,8 @@ class Host:
     #: The sandbox backend that holds the mounts, None where nothing does.
     sandbox: str | None = None
     worktree: str | None = None
+    #: Native verbs that it serves in every mode besides those of the brief, by key.
+    offers: tuple[str, ...] = ()
     #: Paths that no tool may change (design section 6), absolute; each protects all below it.
     protected: tuple[str, ...] = ()
     #: Those of them that no tool may even read: the operator token, the database.

@@ -58,7 +58,7 @@ def test_version_1_opens(old: Path, now: datetime) -> None:
             assert (space.effects, space.overlay, space.locked) == ((), None, False)
         states = [a.state for a in store.approvals.list(now=now)]
         assert sorted(states) == ["pending", "pending", "pending", "rejected", "used"]
-        assert [p.plan.goal for p in store.plans.list()] == ["ship it"]
+        assert [p.title for p in store.plans.list()] == ["ship it"]
         assert store.grants.list() == ()
 
 

@@ -94,7 +94,9 @@ def test_a_plan_is_filed_where_git_does_not_see_it(
 ) -> None:
     """As Markdown in the plans folder, which a file of its own hides from git."""
     record = store.plans.submit(tree, "c1", PLAN, by="agent:c1", now=now).plan
-    assert record.path == str(worktree / ".remit" / "plans" / f"{record.id}.md")
+    assert record.path == str(
+        worktree / ".remit" / "plans" / f"{now.astimezone():%Y%m%d-%H%M}-ship-it.md"
+    )
     text = Path(record.path).read_text()
     assert text == markdown(PLAN, id=record.id, revision=1)
     assert "read the \\x1b log" in text
@@ -104,7 +106,7 @@ def test_a_plan_is_filed_where_git_does_not_see_it(
         capture_output=True,
     )
     assert status.stdout == b""
-    assert os.listdir(worktree / ".remit" / "plans") == [f"{record.id}.md"]
+    assert os.listdir(worktree / ".remit" / "plans") == [Path(record.path).name]
 
 
 def test_what_keeps_a_plan_from_being_filed_undoes_nothing(

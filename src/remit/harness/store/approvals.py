@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import evolve, frozen
 
@@ -20,7 +20,7 @@ from remit.policy.escape import escape, quoted
 from remit.policy.problems import InputError, Problem, near
 from remit.policy.vocabulary import Dial
 
-__all__ = ["CALL_TIME", "Approval", "ApprovalKind", "ApprovalState", "Approvals"]
+__all__ = ["CALL_TIME", "Approval", "ApprovalKind", "ApprovalState", "Approvals", "Follows"]
 
 #: How long the approval of a call can be decided and used, from when it was opened.
 CALL_TIME = timedelta(minutes=30)
@@ -80,6 +80,16 @@ class Approval:
         return evolve(self, state=ApprovalState.EXPIRED) if over else self
 
 
+class Follows(Protocol):
+    """What an operator's decision on a kind of approval leads to, in the same transaction."""
+
+    def look(self, approval: Approval, *, now: datetime) -> None:
+        """Raise `StoreConflict` if what the operator saw is not what there is any more."""
+
+    def decided(self, writer: Writer, approval: Approval, approve: bool, *, by: str) -> None:
+        """Do what the decision means."""
+
+
 _COLUMNS = (
     "id, seq, kind, space, conversation, requested_by, state, digest, revision, shown, expires_at,"
     " decided_by, feedback, opened_at, decided_at, used_at"
@@ -103,6 +113,8 @@ class Approvals:
         self._database = database
         self._log = log
         self._spaces = spaces
+        #: By kind, what a decision leads to; who serves a kind says so.
+        self.follows: dict[ApprovalKind, Follows] = {}
 
     def get(self, id: str, *, now: datetime) -> Approval:
         """Return an approval; raise `InputError` with near misses where there is none."""
@@ -194,6 +206,9 @@ class Approvals:
             raise InputError(
                 Problem("not-operator", f"{quoted(by)} cannot decide", "an operator decides")
             )
+        follows = self.follows.get(self.get(id, now=now).kind)
+        if follows is not None and approve:
+            follows.look(self.get(id, now=now), now=now)
         with self._log.writing(now) as writer:
             there = self.settle(writer, id, now)
             if there.requested_by == by:
@@ -210,6 +225,8 @@ class Approvals:
                 self._record(writer, "decided", there, by, state=state.value, feedback=said)
                 if dial is not None and approve:
                     turn(writer, self._spaces.get(there.space), Dial(dial), by=by)
+                if follows is not None:
+                    follows.decided(writer, there, approve, by=by)
                 return self.get(id, now=now)
         approved = there.state in (ApprovalState.APPROVED, ApprovalState.USED)
         if (approve and approved) or (not approve and there.state is ApprovalState.REJECTED):
@@ -282,6 +299,11 @@ class Approvals:
     def consume(self, writer: Writer, approval: Approval) -> None:
         """Record within a transaction that an approval was used."""
         self._record(writer, "used", approval, approval.requested_by)
+
+    def show(self, writer: Writer, approval: Approval, shown: str, digest: str) -> None:
+        """Record within a transaction that what is asked for changed; it is shown anew."""
+        shown = escape(shown, lines=True)
+        self._record(writer, "shown", approval, SYSTEM, shown=shown, digest=digest)
 
     def supersede(self, writer: Writer, approval: Approval, why: str) -> None:
         """Record within a transaction that what an approval was for is gone."""

@@ -231,8 +231,11 @@ class Conversations:
         crosses: Crosses,
         gone: Callable[[str], bool],
         overlay: Overlay | None = None,
+        opening: Callable[[Writer], None] | None = None,
     ) -> ConversationRecord:
         """Open a turn, closing one whose process is gone; the space's mode comes into force.
+
+        ``opening`` is what else is to be recorded with it.
 
         `StoreConflict` if a turn is open in a process that ``gone`` does not say is over.
         """
@@ -249,6 +252,8 @@ class Conversations:
                         there,
                     )
                 self._close(writer, there, Outcome.INTERRUPTED)
+            if opening is not None:
+                opening(writer)
             body = {
                 "turn": there.turn + 1,
                 "origin": origin,

@@ -216,6 +216,11 @@ def _plan_submitted(db: peewee.Database, e: Event) -> None:
         state="submitted",
         digest=body["digest"],
         submitted_at=e.at,
+        # Plans of the first versions were not decided on.
+        text=_text(body.get("text")),
+        mode=body.get("mode"),
+        leave_to=body.get("leave_to"),
+        approval=body.get("approval"),
     ).execute(db)
 
 
@@ -247,6 +252,9 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         "grant.revoked": lambda db, e: _grant(db, e, revoked_by=e.actor, revoked_at=e.at),
         "approval.opened": _approval_opened,
         "approval.decided": _approval_decided,
+        "approval.shown": lambda db, e: _approval(
+            db, e, shown=e.body["shown"], digest=e.body["digest"]
+        ),
         "approval.used": lambda db, e: _approval(db, e, state="used", used_at=e.at),
         "approval.expired": lambda db, e: _approval(db, e, state="expired"),
         "approval.superseded": lambda db, e: _approval(db, e, state="superseded"),
@@ -255,6 +263,8 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         ACTIVATED: lambda db, e: _conversation(db, e, plan=_text({**e.body, "ticked": []})),
         TICKED: _plan_ticked,
         CLEARED: lambda db, e: _conversation(db, e, plan=None),
+        "plan.edited": lambda db, e: _plan(db, e, text=_text(e.body["text"])),
+        "plan.decided": lambda db, e: _plan(db, e, state=e.body["state"]),
         "plan.filed": lambda db, e: _plan(db, e, path=e.body["path"]),
     }
 )

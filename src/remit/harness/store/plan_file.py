@@ -18,7 +18,7 @@ from remit.policy.escape import quoted
 from remit.policy.plan import MAX_TEXT
 from remit.policy.problems import Problem, RemitError
 
-__all__ = ["FOLDER", "PlanFileError", "file_plan"]
+__all__ = ["FOLDER", "PlanFileError", "file_plan", "read_plan_file"]
 
 #: The folders from the worktree down.
 FOLDER = (".remit", "plans")
@@ -64,6 +64,34 @@ def file_plan(worktree: str, name: str, text: str) -> str:
         what = (error.strerror or str(error)).lower()
         raise _error("plan-file-failed", what, path) from error
     return path
+
+
+def read_plan_file(worktree: str, name: str) -> str | None:
+    """Return the text of a filed plan as it is now, None if it is gone. Raises `PlanFileError`."""
+    path = os.path.join(worktree, *FOLDER, name)
+    try:
+        with _worktree(os.path.dirname(path)) as plans:
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=plans)
+        with open(fd, "rb") as file:
+            data = file.read(MAX_TEXT + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise _unread(path, what) from error
+    if len(data) > MAX_TEXT:
+        raise _unread(path, f"it is longer than {MAX_TEXT // 1024} KiB")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise _unread(path, "it is no text") from error
+
+
+def _unread(path: str, what: str) -> PlanFileError:
+    hint = "mend it, or remove it: then the plan counts as it was submitted"
+    return PlanFileError(
+        Problem("plan-file-unread", f"the plan at `{path}` cannot be read: {what}", hint)
+    )
 
 
 def _error(code: str, what: str, path: str, hint: str = "") -> PlanFileError:

@@ -178,7 +178,11 @@ class GrantRow(Model):
 
 
 class PlanRow(Model):
-    """A submitted plan; ``revision`` counts those of its conversation in its space."""
+    """A submitted plan; ``revision`` counts those of its conversation in its space.
+
+    ``goal`` is also the title of one in words, which has no nodes. ``text`` is what an operator is
+    shown, ``leave_to`` the mode that an approval leads to from ``mode``.
+    """
 
     id = TextField(primary_key=True)
     seq = IntegerField(unique=True)
@@ -192,6 +196,10 @@ class PlanRow(Model):
     path = TextField(null=True)
     digest = TextField()
     submitted_at = TextField()
+    text = TextField(null=True)
+    mode = TextField(null=True)
+    leave_to = TextField(null=True)
+    approval = TextField(null=True)
 
     class Meta:
         table_name = "plan"
@@ -266,9 +274,15 @@ def _third(db: peewee.Database) -> None:
         sql(db, statement)
 
 
+def _fourth(db: peewee.Database) -> None:
+    """Plans are decided on, by what an operator saw."""
+    for column in ("text", "mode", "leave_to", "approval"):
+        sql(db, f'ALTER TABLE "plan" ADD COLUMN "{column}" TEXT')
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
-MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second, _third)
+MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second, _third, _fourth)
 
 #: The version of the schema that this remit reads and writes.
 VERSION = 1 + len(MIGRATIONS)

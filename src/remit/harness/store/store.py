@@ -39,7 +39,7 @@ class Store:
         self.approvals = Approvals(database, self.log, self.spaces)
         self.exits = Exits(database, self.log, self.spaces, self.approvals)
         self.grants = Grants(database, self.log, self.spaces)
-        self.plans = Plans(database, self.log, self.spaces)
+        self.plans = Plans(database, self.log, self.spaces, self.approvals)
 
     @classmethod
     def open(
