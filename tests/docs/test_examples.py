@@ -100,3 +100,13 @@ class TestPlugin:
         assert code == 0, said
         assert "git.push" in said
         assert "acme" not in said
+
+
+def test_the_host_says_what_it_wants(tmp_path: Path) -> None:
+    """Started without a folder, the example says how it is started, and leaves no trace."""
+    reader = Reader(tmp_path / "you")
+    code, said = reader.run(f"python {ROOT / 'docs/examples/host/notes_platform.py'}")
+
+    assert code == 1
+    assert said.startswith("usage: python ")
+    assert said.rstrip().endswith(" FOLDER")
