@@ -16,7 +16,7 @@ from remit.plugins.registry import PluginError
 from remit.policy.decision import Cause
 from remit.policy.projection import Host, Judgement
 from remit.policy.tools import Call, CallEffects, Facts, Tool
-from remit.policy.vocabulary import Dial, Layer, Verdict
+from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Layer, Verdict
 
 DEPLOY = '[tools.deploy]\ntier = "execute"\neffects = ["network.egress"]\n'
 
@@ -240,3 +240,87 @@ class TestClassifiers:
             "classifier `look` failed with TypeError: "
             "plugin `acme` returned `dict`, expected `CallEffects`",
         )
+
+
+ACMECTL = """
+[acmectl]
+sub = true
+["acmectl show"]
+["acmectl ship"]
+effects = "vendor.write"
+["acmectl note"]
+operands = "write*"
+"""
+
+
+class TestPrograms:
+    SHELL = Tool("s", "run", effects=EFFECTS, classify="shell")
+
+    def _found(self, engine: Engine, command: str) -> CallEffects:
+        facts = Facts(worktree="/ws", cwd="/ws", plain=True)
+        call = Call("run", {"command": command})
+        return engine.registry.classifiers["shell"](call, self.SHELL, facts)
+
+    def test_are_known_in_a_shell(self, tmp_path: Path) -> None:
+        """A program that a plugin describes is judged by it, by this engine alone."""
+        acme = brings(tmp_path, "register_programs", acme=ACMECTL)
+        engine, other = Engine.load(extra={"acme": acme}), Engine.load()
+
+        for command, effects in (
+            ("acmectl show x", set()),
+            ("sudo acmectl ship x && ls", {"vendor.write"}),
+            ("cd a && bash -c 'acmectl note b'", {"worktree.write"}),
+        ):
+            found = self._found(engine, command)
+            assert (found.effects, found.opaque) == (frozenset(effects), False)
+            assert self._found(other, command).opaque
+        assert self._found(engine, "acmectl burn").opaque
+
+    def test_have_effects_of_the_plugin(self, tmp_path: Path) -> None:
+        """A table may name effect classes that plugins add."""
+        table = '[acmectl]\neffects = "acme.deploy"\n'
+        acme = brings(tmp_path, "register_programs", acme=table)
+        acme.register_effects = hookimpl(lambda: [EffectClass("acme.deploy", "puts out a build")])
+        engine = Engine.load(extra={"acme": acme})
+
+        assert self._found(engine, "acmectl").effects == {"acme.deploy"}
+
+    @pytest.mark.parametrize("name", ["git", "git frob", "sudo", "cd", "ls"])
+    def test_known_ones_cannot_be_taken(self, tmp_path: Path, name: str) -> None:
+        """A plugin may only add: a program, wrapper or builtin that is known stays as it is."""
+        acme = brings(tmp_path, "register_programs", acme=f'["{name}"]\n')
+
+        with pytest.raises(PluginError) as error:
+            Engine.load(extra={"acme": acme})
+
+        (problem,) = error.value.problems
+        program = name.split()[0]
+        assert problem.message == (
+            f"plugin `acme` in `register_programs`: `{program}` is a program that is known "
+            "(acme.toml)"
+        )
+
+    def test_of_another_plugin_cannot_be_taken(self, tmp_path: Path) -> None:
+        """Two plugins that describe one program fail, whichever order they are given in."""
+        one = brings(tmp_path / "one", "register_programs", a=ACMECTL)
+        two = brings(tmp_path / "two", "register_programs", b=ACMECTL)
+
+        for extra in ({"one": one, "two": two}, {"two": two, "one": one}):
+            with pytest.raises(PluginError, match=r"plugin `two` in .*`acmectl` is a program"):
+                Engine.load(extra=extra)
+
+    @pytest.mark.parametrize(
+        ("table", "said"),
+        [
+            ("[acmectl", "is no TOML"),
+            ('[acmectl]\neffects = "git.psuh"', "unknown effect class `git.psuh`"),
+            ("[acmectl]\nefects = 1", "unknown key `efects`"),
+            ('[acmectl]\nlike = "acmectk"', "is like `acmectk`, which is not described"),
+        ],
+    )
+    def test_a_wrong_table_is_told(self, tmp_path: Path, table: str, said: str) -> None:
+        """What is wrong with a table fails when the plugin is loaded, and names it."""
+        acme = brings(tmp_path, "register_programs", acme=table)
+
+        with pytest.raises(PluginError, match=f"plugin `acme` in `register_programs`.*{said}"):
+            Engine.load(extra={"acme": acme})

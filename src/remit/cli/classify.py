@@ -118,13 +118,14 @@ def _classified(
     from remit.plugins.shell import classify_shell
 
     facts = start(worktree, cwd or worktree, place.host(worktree))
-    found = classify_shell(command, facts, shell)
+    known = place.engine.registry.programs
+    found = classify_shell(command, facts, shell, known)
     for _ in range(5):
         wanted = Wants(found.wants, found.repos, found.globs)
         if not wanted:
             break
         facts = look(wanted, facts)
-        found = classify_shell(command, facts, shell)
+        found = classify_shell(command, facts, shell, known)
     return {
         "cmd": command,
         "effects": list(in_order(found.effects)),

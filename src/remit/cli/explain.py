@@ -155,7 +155,8 @@ def _read(place: Place, projection: Projection, told: Explanation) -> tuple[Read
     tool, call = told.judgement.tool, told.judgement.call
     if tool is None or tool.classify is None:
         return ()
-    return readings(call, tool, place.look(call, tool, projection.host)[0])
+    facts, _ = place.look(call, tool, projection.host)
+    return readings(call, tool, facts, place.engine.registry.programs)
 
 
 def _part_values(projection: Projection, read: tuple[Reading, ...]) -> list[dict[str, Any]]:

@@ -181,7 +181,12 @@ class Place:
         from remit.harness.touched import seen
 
         bases = [p for p in (host.worktree, cwd) if p]
-        facts = gather(call, tool, start(host.worktree, cwd or host.worktree, host))
+        facts = gather(
+            call,
+            tool,
+            start(host.worktree, cwd or host.worktree, host),
+            self.engine.registry.programs,
+        )
         return facts, seen(call, tool, host, self.engine.admitted, bases)
 
     def project(

@@ -13,12 +13,16 @@ from contextlib import suppress
 from glob import iglob
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from remit.plugins.classifiers import Wants, wants
 from remit.policy.projection import Host
 from remit.policy.tools import Call, Facts, Repo, Tool
+
+if TYPE_CHECKING:
+    from remit.plugins.shell.knowledge import Knowledge
 
 __all__ = ["gather", "look", "start"]
 
@@ -46,12 +50,15 @@ def _end(path: str) -> str:
     return os.path.realpath(path) if path.startswith("/") else path
 
 
-def gather(call: Call, tool: Tool | None, facts: Facts) -> Facts:
-    """Return facts with all that the tool's classifier asks about this call."""
+def gather(call: Call, tool: Tool | None, facts: Facts, known: Knowledge | None = None) -> Facts:
+    """Return facts with all that the tool's classifier asks about this call.
+
+    ``known`` is what is known of programs, else what we ship.
+    """
     if tool is None or tool.classify is None:
         return facts
     for _ in range(_ROUNDS):
-        wanted = wants(call, tool, facts)
+        wanted = wants(call, tool, facts, known)
         if not wanted:
             return facts
         facts = look(wanted, facts)

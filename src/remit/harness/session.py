@@ -247,7 +247,8 @@ class Session:
 
     def _facts(self, frame: Frame, call: Call) -> Facts:
         tool = frame.projection.compiled.catalog.get(call.tool)
-        return gather(call, tool, start(frame.space.worktree, self.cwd, self.host, self._scratch))
+        facts = start(frame.space.worktree, self.cwd, self.host, self._scratch)
+        return gather(call, tool, facts, self.engine.registry.programs)
 
     def _seen(self, frame: Frame, call: Call) -> CallEffects | None:
         tool = frame.projection.compiled.catalog.get(call.tool)

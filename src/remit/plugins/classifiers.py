@@ -21,9 +21,10 @@ from remit.policy.tools import Call, CallEffects, Facts, Tool
 from remit.policy.vocabulary import EFFECTS
 
 if TYPE_CHECKING:
+    from remit.plugins.shell.knowledge import Knowledge
     from remit.plugins.shell.reading import Reading
 
-__all__ = ["Wants", "classify", "readings", "wants"]
+__all__ = ["Wants", "classify", "knowing", "readings", "wants"]
 
 #: What arguments are where a catalogue does not say.
 _USUAL: Mapping[str, Mapping[str, str]] = {
@@ -57,41 +58,50 @@ class Wants:
         return bool(self.paths or self.repos or self.globs)
 
 
-def classify(call: Call, tool: Tool, facts: Facts) -> CallEffects:
-    """Return what a call does, by the roles of its arguments."""
-    return _look(call, tool, facts)[0]
+def classify(call: Call, tool: Tool, facts: Facts, known: Knowledge | None = None) -> CallEffects:
+    """Return what a call does, by the roles of its arguments and what is known of programs."""
+    return _look(call, tool, facts, known)[0]
 
 
-def wants(call: Call, tool: Tool, facts: Facts) -> Wants:
+def knowing(known: Knowledge) -> Classifier:
+    """Return a classifier that knows the programs of plugins too."""
+    return lambda call, tool, facts: classify(call, tool, facts, known)
+
+
+def wants(call: Call, tool: Tool, facts: Facts, known: Knowledge | None = None) -> Wants:
     """Return what is missing in the facts for a full answer about a call."""
     if tool.classify not in _USUAL:
         return Wants()
-    return _look(call, tool, facts)[1]
+    return _look(call, tool, facts, known)[1]
 
 
-def readings(call: Call, tool: Tool, facts: Facts) -> tuple[Reading, ...]:
+def readings(
+    call: Call, tool: Tool, facts: Facts, known: Knowledge | None = None
+) -> tuple[Reading, ...]:
     """Return what was read of each command line that a call holds, part by part."""
     from attrs import evolve
 
     from remit.plugins.shell import classify_shell
     from remit.plugins.shell.walk import Walk
 
-    walk, bound = Walk(facts), dict(tool.arguments) or _USUAL.get(tool.classify or "", {})
+    walk, bound = Walk(facts, known), dict(tool.arguments) or _USUAL.get(tool.classify or "", {})
     given = [(role, value) for name, role in bound.items() for value in _values(call.args, name)]
     _folders(walk, given)
     here = evolve(facts, cwd=walk.folders[0] or facts.cwd)
     return tuple(
-        classify_shell(value, here, "powershell" if role == "powershell" else "bash")
+        classify_shell(value, here, "powershell" if role == "powershell" else "bash", known)
         for role, value in given
         if role in ("command", "powershell") and isinstance(value, str)
     )
 
 
-def _look(call: Call, tool: Tool, facts: Facts) -> tuple[CallEffects, Wants]:
+def _look(
+    call: Call, tool: Tool, facts: Facts, known: Knowledge | None
+) -> tuple[CallEffects, Wants]:
     from remit.plugins.shell.reading import Note
     from remit.plugins.shell.walk import Walk
 
-    walk, note = Walk(facts), Note(call.tool)
+    walk, note = Walk(facts, known), Note(call.tool)
     bound = dict(tool.arguments) or _USUAL.get(tool.classify or "", {})
     found = [(role, value) for name, role in bound.items() for value in _values(call.args, name)]
     roles = [role for role, _ in found]
@@ -183,7 +193,8 @@ def _command(value: Any, walk: Any, facts: Facts) -> tuple[CallEffects, Wants]:
     from remit.plugins.shell.reading import Note
 
     if isinstance(value, str):
-        found = classify_shell(value, evolve(facts, cwd=walk.folders[0] or facts.cwd))
+        here = evolve(facts, cwd=walk.folders[0] or facts.cwd)
+        found = classify_shell(value, here, known=walk.known)
         return found.found, Wants(found.wants, found.repos, found.globs)
     if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
         note = Note(" ".join(value))
@@ -280,7 +291,7 @@ def _action(note: Any, tool: Tool, action: str) -> None:
 def _powershell(walk: Any, note: Any, text: str) -> None:
     from remit.plugins.shell import classify_shell
 
-    found = classify_shell(text, walk.facts, "powershell")
+    found = classify_shell(text, walk.facts, "powershell", walk.known)
     for effect, targets in found.targets.items():
         for target in targets:
             note.add(effect, target)

@@ -49,6 +49,11 @@ def register_profiles() -> Iterable[Traversable]:  # type: ignore[empty-body]
 
 
 @hookspec
+def register_programs() -> Iterable[Traversable]:  # type: ignore[empty-body]
+    """Add tables of what programs do in a shell, each of programs that are not known yet."""
+
+
+@hookspec
 def guard_action(call: Call, tool: Tool, found: CallEffects, facts: Facts) -> str | None:
     """Say why a call is refused, or return None; it can only add a refusal, never to a pin."""
 

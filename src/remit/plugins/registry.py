@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 from attrs import evolve, field, frozen
@@ -26,12 +26,16 @@ from remit.plugins import (
     sandbox_mounts,
     tool_filter,
 )
+from remit.plugins.classifiers import knowing
 from remit.policy.backend import RESERVED, Backend
 from remit.policy.compile import Compiled
-from remit.policy.problems import Problem, RemitError, near
+from remit.policy.problems import InputError, Problem, RemitError, near
 from remit.policy.projection import Classifier, Guard, Host
 from remit.policy.tools import Call, CallEffects, Facts, Tool
 from remit.policy.vocabulary import EFFECTS, EffectClass
+
+if TYPE_CHECKING:
+    from remit.plugins.shell.knowledge import Knowledge
 
 __all__ = ["BUILT_IN", "PluginError", "Registry", "Source", "load_plugins"]
 
@@ -85,6 +89,8 @@ class Registry:
     catalogues: tuple[Source, ...]
     profiles: tuple[Source, ...]
     backends: tuple[Backend, ...] = field(repr=False)
+    #: What is known of programs, where a plugin added to it; None means what we ship.
+    programs: Knowledge | None = field(repr=False)
     #: Observers by hook name: (plugin, function) pairs.
     observers: Mapping[str, tuple[tuple[str, Callable[..., None]], ...]] = field(repr=False)
 
@@ -267,6 +273,10 @@ class _Collector:
                     own = plugin in BUILT_IN
                     classifiers[name] = function if own else _classifier(plugin, function)
                     classifier_of[name] = plugin
+        programs = self._programs(effects)
+        if programs is not None:
+            ours = [n for n, owner in classifier_of.items() if owner == "classifiers"]
+            classifiers |= dict.fromkeys(ours, knowing(programs))
         return Registry(
             plugins=tuple(sorted(n for n, _ in self.manager.list_name_plugin())),
             effects=MappingProxyType(effects),
@@ -277,6 +287,7 @@ class _Collector:
             catalogues=self._files("register_catalogues"),
             profiles=self._files("register_profiles"),
             backends=self._backends(),
+            programs=programs,
             observers=MappingProxyType(
                 {
                     hook: tuple((n, _by_name(f)) for n, f in self._functions(hook))
@@ -313,6 +324,24 @@ class _Collector:
                     said = f"the name `{backend.name}` is taken"
                     self._wrong(plugin, "sandbox_backend", said)
         return tuple(found[name] for name in sorted(found))
+
+    def _programs(self, effects: Iterable[str]) -> Knowledge | None:
+        """Put the tables of each plugin behind ours; one that takes a known program is told."""
+        known = None
+        for source in self._files("register_programs"):
+            from remit.plugins.shell.knowledge import extended, knowledge
+
+            try:
+                text = source.file.read_text("utf-8")
+                known = extended(known or knowledge(), [(source.file.name, text)], effects)
+            except InputError as error:
+                for problem in error.problems:
+                    said = f"{problem.message} ({source.file.name})"
+                    self._wrong(source.plugin, "register_programs", said)
+            except (OSError, UnicodeDecodeError) as error:
+                failed = _failed(source.plugin, "register_programs", error)
+                self.problems.extend(failed.problems)
+        return known
 
     def _files(self, hook: str) -> tuple[Source, ...]:
         """Return the files that a hook brings; what is no package resource is told."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from attrs import field, frozen
@@ -18,7 +16,7 @@ from remit.plugins.shell.argv import Argv, Grammar
 from remit.policy.problems import InputError, Position, Problem, near
 from remit.policy.vocabulary import EFFECTS
 
-__all__ = ["ROLES", "Entry", "Knowledge", "Rule", "knowledge", "parse_tables"]
+__all__ = ["ROLES", "Entry", "Rule", "make_entry", "parse_tables"]
 
 #: What can become of an operand or of the value of an option.
 ROLES = frozenset(
@@ -45,13 +43,8 @@ ROLES = frozenset(
         "dd",
     ]
 )
-_EFFECTS = frozenset(EFFECTS) | {"opaque"}
-#: Files of the folder that hold other tables.
-_OTHERS = frozenset({"places.toml", "wrappers.toml", "names.toml", "hosts.toml", "powershell.toml"})
 #: Roles that change nothing.
 _READS = frozenset({"text", "read", "list", "data", "text*", "read*", "list*", "data*"})
-#: Where a table's own name is kept while it is built.
-_NAME = ""
 
 
 @frozen
@@ -117,17 +110,6 @@ class Entry:
     options_matter: bool = False
 
 
-@frozen
-class Knowledge:
-    """All entries by their words."""
-
-    entries: Mapping[str, Entry]
-
-    def get(self, name: str) -> Entry | None:
-        """Return what is known of a command, None if nothing is."""
-        return self.entries.get(name)
-
-
 _KEYS = frozenset(
     [
         "effects",
@@ -161,8 +143,11 @@ def _words(value: Any) -> tuple[str, ...]:
     return tuple(value.split()) if isinstance(value, str) else tuple(value)
 
 
-def parse_tables(text: str, file: str) -> dict[str, dict[str, Any]]:
+def parse_tables(
+    text: str, file: str, effects: Iterable[str] = EFFECTS
+) -> dict[str, dict[str, Any]]:
     """Parse one file of entries and check every key, effect and role; raises `InputError`."""
+    effects = frozenset(effects) | {"opaque"}
     try:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -186,8 +171,8 @@ def parse_tables(text: str, file: str) -> dict[str, dict[str, Any]]:
         for at, part in enumerate([table, *rules]):
             path = name if at == 0 else f"{name}.when[{at - 1}]"
             for effect in _words(part.get("effects", "")):
-                if effect not in _EFFECTS:
-                    wrong(path, f"unknown effect class `{effect}`", effect, _EFFECTS)
+                if effect not in effects:
+                    wrong(path, f"unknown effect class `{effect}`", effect, effects)
             for role in (
                 *_words(part.get("operands", "")),
                 *part.get("roles", {}).values(),
@@ -205,9 +190,10 @@ def _rule(raw: Mapping[str, Any]) -> Rule:
     return Rule(**values)
 
 
-def _entry(
+def make_entry(
     name: str, alias: str, raw: Mapping[str, Any], base: Entry | None, parent: Entry | None
 ) -> Entry:
+    """Return the entry of a table; ``base`` is the one it is like, ``parent`` its program's."""
     takes: dict[str, int] = dict(parent.grammar.takes) if parent else {}
     roles: dict[str, str] = dict(parent.roles) if parent else {}
     known: set[str] = set(parent.grammar.known) if parent else set()
@@ -255,66 +241,3 @@ def _entry(
         alias=alias,
         options_matter=bool(acts or matter or raw.get("reader")),
     )
-
-
-@cache
-def knowledge() -> Knowledge:
-    """Read the tables that we ship; raises `InputError` with every problem of all of them."""
-    raw: dict[str, tuple[dict[str, Any], str]] = {}
-    problems: list[Problem] = []
-    folder = files("remit.plugins").joinpath("programs")
-    for file in sorted(folder.iterdir(), key=lambda f: f.name):
-        if not file.name.endswith(".toml") or file.name in _OTHERS:
-            continue
-        try:
-            found = parse_tables(file.read_text("utf-8"), file.name)
-        except InputError as error:
-            problems += error.problems
-            continue
-        for name, table in found.items():
-            table[_NAME] = name
-            for one in (
-                name,
-                *(n.strip() for n in table.get("names", "").split(",") if n.strip()),
-            ):
-                if one in raw:
-                    problems.append(
-                        Problem(
-                            "program-table",
-                            f"`{one}` is described twice",
-                            f"the other is in `{raw[one][1]}`",
-                            Position(file.name),
-                            one,
-                        )
-                    )
-                raw[one] = (table, file.name)
-    entries: dict[str, Entry] = {}
-
-    def build(name: str, seen: tuple[str, ...] = ()) -> Entry | None:
-        if name in entries:
-            return entries[name]
-        if name not in raw or name in seen:
-            return None
-        table, file = raw[name]
-        base = None
-        if "like" in table:
-            base = build(table["like"], (*seen, name))
-            if base is None:
-                problems.append(
-                    Problem(
-                        "program-table",
-                        f"`{name}` is like `{table['like']}`, which is not described",
-                        "",
-                        Position(file),
-                        name,
-                    )
-                )
-        parent = build(name.rpartition(" ")[0], (*seen, name)) if " " in name else None
-        entries[name] = _entry(table[_NAME], name, table, base, parent)
-        return entries[name]
-
-    for name in raw:
-        build(name)
-    if problems:
-        raise InputError(problems)
-    return Knowledge(entries)

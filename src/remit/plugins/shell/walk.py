@@ -18,6 +18,7 @@ from remit.plugins.shell.cursor import DEPTH
 from remit.plugins.shell.environment import environment
 from remit.plugins.shell.expand import evaluate, expand, literal
 from remit.plugins.shell.judge import judge
+from remit.plugins.shell.knowledge import Knowledge, knowledge
 from remit.plugins.shell.parse import parse, plain
 from remit.plugins.shell.prints import listed, printed
 from remit.plugins.shell.reading import Note, Part
@@ -43,7 +44,6 @@ from remit.plugins.shell.syntax import (
     Value,
     Word,
 )
-from remit.plugins.shell.tables import Knowledge, knowledge
 from remit.plugins.shell.touch import touch
 from remit.plugins.shell.values import MANY, Loose, Text, joined, options_of, shown
 from remit.plugins.shell.wrap import unwrap
@@ -77,10 +77,10 @@ class TooMuch(SyntaxTrouble):
 class Walk:
     """The state of a shell, and what was found so far."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, known: Knowledge | None = None) -> None:
         self.facts = facts
         self._ground: Ground | None = None
-        self.known: Knowledge = knowledge()
+        self.known = knowledge() if known is None else known
         self.parts: list[Part] = []
         self.vars: dict[str, Text] = {}
         self.functions: dict[str, Any] = {}

@@ -30,6 +30,12 @@ def register_profiles() -> Iterable[Traversable]:
 
 
 @hookimpl
+def register_programs() -> Iterable[Traversable]:
+    """What our deploy program does, so that a shell that runs it can be judged."""
+    return [files(__name__) / "programs.toml"]
+
+
+@hookimpl
 def guard_action(call: Call, found: CallEffects) -> str | None:
     """Refuse to deploy what nobody can build again, in every mode and under every dial."""
     if DEPLOY not in found.effects:
