@@ -360,3 +360,21 @@ def test_decide_under_a_wrong_overlay(remit: Remit, overlay: Path) -> None:
 
     assert (said.code, said.out) == (2, "")
     assert f"`git_comit` matches no tool @ {overlay}:2:" in said.err
+
+
+def test_grant_of_a_pinned_tool(remit: Remit, workspace: Made, tmp_path: Path) -> None:
+    """A grant is of the tool as its catalogue pins it, called before or not."""
+    from remit.policy.tools import Learnt
+
+    pin = Learnt.of("look", "Look.", {"type": "object"}).hash
+    catalog = tmp_path / "eye.toml"
+    catalog.write_text(
+        f'[tools.look]\ntier = "read"\neffects = ["network.egress"]\nhash = "{pin}"\n'
+        'description = "Look."\nschema = \'{"type":"object"}\'\n'
+    )
+    Path(workspace["config"], "remit.toml").write_text(f'[servers]\neye = "{catalog}"\n')
+    remit("space", "create", "pinned")
+
+    given = remit("grants", "add", "pinned", "eye:look", "--args", "{}", "--json").json
+
+    assert given["tool_hash"] == pin

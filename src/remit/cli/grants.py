@@ -83,6 +83,7 @@ def add(
             Grant(key, given, effect, target),
             by=OPERATOR,
             now=now(),
+            tool_hash=_pinned(place, key),
             known=place.engine.effects,
         )
     _show(added, as_json)
@@ -130,6 +131,16 @@ def _key(place: Place, store: Store, space: str, tool: str) -> str:
     names = {k.partition(":")[2] for k in known}
     hint = near(tool, names) or "write `source:name`, with the server's name before the colon"
     raise InputError(Problem("unknown-tool", f"no tool {quoted(tool)} is known", hint))
+
+
+def _pinned(place: Place, key: str) -> str | None:
+    """Return the hash under which a tool was reviewed, None where its catalogue pins none."""
+    server = key.partition(":")[0]
+    bound = place.workspace.servers.get(server)
+    if bound is None:
+        return None
+    tool = place.engine.catalog(bound, source=server).get(key)
+    return tool.learnt.hash if tool is not None and tool.learnt is not None else None
 
 
 def _arguments(text: str) -> dict[str, Any]:
