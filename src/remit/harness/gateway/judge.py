@@ -7,8 +7,9 @@ and one decision at a time in a conversation.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import anyio.to_thread
@@ -31,6 +32,18 @@ T = TypeVar("T")
 _WHILE = 0.25
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn whatever fails into a `RemitError`, which nobody takes for the end of the gateway."""
+    try:
+        yield
+    except RemitError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise RemitError(Problem("judging-failed", f"remit itself failed with {what}")) from error
+
+
 @define(eq=False)
 class Judge:
     """A `Session` whose methods are awaited; all that they raise is `RemitError`."""
@@ -45,15 +58,8 @@ class Judge:
 
         Raises `RemitError` whatever goes wrong: who cannot judge refuses, and goes on.
         """
-        try:
+        with _told():
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except RemitError:
-            raise
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise RemitError(
-                Problem("judging-failed", f"remit itself failed with {what}")
-            ) from error
 
     async def frame(self) -> Frame:
         """Freeze a frame."""
@@ -158,9 +164,10 @@ class Judge:
 
         This waits, so it is not done in the thread that judges.
         """
-        return await anyio.to_thread.run_sync(
-            lambda: self.session.store.wait(last, _WHILE), abandon_on_cancel=True
-        )
+        with _told():
+            return await anyio.to_thread.run_sync(
+                lambda: self.session.store.wait(last, _WHILE), abandon_on_cancel=True
+            )
 
     def close(self) -> None:
         """End the thread, after what it is at."""
