@@ -30,6 +30,14 @@ def test_the_how_to_writes_the_example() -> None:
     }
 
 
+def test_the_how_to_writes_the_shell_server() -> None:
+    """The server that the how-to has its reader write is the example, to the byte."""
+    page = ROOT / "docs" / "how-to" / "a-shell-that-reads.md"
+    (text,) = [b.text for b in blocks(page) if b.said.get("file") == "shell-server/server.py"]
+
+    assert text == (ROOT / "docs" / "examples" / "shell-server" / "server.py").read_text()
+
+
 @pytest.fixture(scope="module")
 def acme() -> ModuleType:
     """The example, imported from where it lies."""
