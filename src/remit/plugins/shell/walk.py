@@ -17,17 +17,18 @@ from remit.plugins.shell.builtins import BUILTINS
 from remit.plugins.shell.cursor import DEPTH
 from remit.plugins.shell.environment import environment
 from remit.plugins.shell.expand import evaluate, expand, literal
+from remit.plugins.shell.flow import branches, case, coproc, each, group, merged
 from remit.plugins.shell.judge import judge
 from remit.plugins.shell.knowledge import Knowledge, knowledge
 from remit.plugins.shell.parse import parse, plain
 from remit.plugins.shell.prints import listed, printed
 from remit.plugins.shell.reading import Note, Part
+from remit.plugins.shell.redirect import redirect
 from remit.plugins.shell.rows import rows
 from remit.plugins.shell.syntax import (
     Assign,
     Case,
     Coproc,
-    Document,
     For,
     Func,
     Group,
@@ -35,7 +36,6 @@ from remit.plugins.shell.syntax import (
     Node,
     Param,
     Pipe,
-    Redir,
     Seq,
     Simple,
     Sub,
@@ -45,9 +45,8 @@ from remit.plugins.shell.syntax import (
     Word,
 )
 from remit.plugins.shell.touch import touch
-from remit.plugins.shell.values import MANY, Loose, Text, joined, options_of, shown
+from remit.plugins.shell.values import Loose, Text, joined, options_of, shown
 from remit.plugins.shell.wrap import unwrap
-from remit.policy.selectors import UNSEEN
 from remit.policy.tools import Facts
 
 __all__ = ["TooMuch", "Walk"]
@@ -230,14 +229,14 @@ class Walk:
             else:
                 self.run(node)
             if kept is not None:
-                self.folders = kept if _leaves(node) else _merged(kept, self.folders)
+                self.folders = kept if _leaves(node) else merged(kept, self.folders)
                 start = kept if _leaves(node) else start
                 kept = None
             if op == "||" and self.folders != start:
                 kept, self.folders = self.folders, start
             elif op != "&&" and op != "||":
                 if op and not set(self.folders) <= self.certain:
-                    self.folders = _merged(self.folders, start)
+                    self.folders = merged(self.folders, start)
                 start = self.folders
         self.depth -= 1
 
@@ -281,89 +280,13 @@ class Walk:
                 return listed(self, node.words)
         return Loose("|", many=True)
 
-    def group(self, node: Group) -> None:
-        """Run ``{ }`` or ``( )``."""
-        feed = self.feed
-        self.redirect(node.redirs)
-        if node.subshell:
-            self.apart(node.body)
-        else:
-            self.sequence(node.body)
-        self.feed = feed
-
-    def branches(self, node: Loop) -> None:
-        """Run ``if``, ``while`` or ``until``."""
-        feed = self.feed
-        self.redirect(node.redirs)
-        if node.again:
-            self.loop(node.bodies)
-        else:
-            self.sequence(node.bodies[0])
-            for body in node.bodies[1:]:
-                self.maybe(body)
-        self.feed = feed
-
-    def maybe(self, body: Seq) -> None:
-        """Run what may or may not run: afterwards both can be the case."""
-        folders, before = self.folders, dict(self.vars)
-        self.sequence(body)
-        self.folders = _merged(folders, self.folders)
-        for name in body.assigned:
-            old, new = before.get(name), self.vars.get(name)
-            if old != new:
-                self.vars[name] = _either(name, old, new)
-
-    def loop(self, bodies: Sequence[Seq]) -> None:
-        """Run what runs again and again: what it sets is forgotten first."""
-        for body in bodies:
-            for name in body.assigned:
-                if name != "cd":
-                    self.vars[name] = Loose(f"${name}")
-        start = self.folders
-        for body in bodies:
-            self.maybe(body)
-        if self.folders != start and self.folders != (None,):
-            self.folders = (None,)
-            for body in bodies:
-                self.maybe(body)
-            self.folders = (None,)
-
-    def each(self, node: For) -> None:
-        """Run ``for``: its variable is one of its words."""
-        feed = self.feed
-        self.redirect(node.redirs)
-        values: list[Text] = [Loose("$@")]
-        if node.words is not None:
-            values = [v for w in node.words for v in expand(w, self)]
-        for name in node.body.assigned:
-            if name != "cd" and name != node.name:
-                self.vars[name] = Loose(f"${name}")
-        self.set(node.name, _one_of(node.name, values))
-        start = self.folders
-        self.maybe(node.body)
-        if self.folders != start and self.folders != (None,):
-            self.folders = (None,)
-            self.vars[node.name] = _one_of(node.name, values)
-            self.maybe(node.body)
-            self.folders = (None,)
-        self.feed = feed
-
-    def case(self, node: Case) -> None:
-        """Run ``case``."""
-        self.redirect(node.redirs)
-        evaluate(node.subject, self)
-        for patterns, body in node.branches:
-            for one in patterns:
-                evaluate(one, self)
-            self.maybe(body)
-
     def define(self, node: Func) -> None:
         """Define a function; it does nothing until it is called."""
         self.functions[node.name] = node.body
 
     def test(self, node: Test) -> None:
         """Evaluate ``[[ ]]`` or ``(( ))``."""
-        self.redirect(node.redirs)
+        redirect(self, node.redirs)
         for word in node.words:
             evaluate(word, self)
             if not node.arithmetic:
@@ -375,13 +298,6 @@ class Walk:
         if "[" in text and ("$(" in text or "`" in text) and text.find("[") < text.find("$("):
             self.close(self.blinded(text, "a subscript is evaluated"))
 
-    def coproc(self, node: Coproc) -> None:
-        """Run a command beside the shell."""
-        self.run(node.body)
-        note = Note("coproc")
-        note.unread("coproc", "leaves a process behind")
-        self.close(note)
-
     # Simple commands.
 
     def simple(self, node: Simple) -> None:
@@ -392,7 +308,7 @@ class Walk:
         note = Note(node.text, node.at)
         feed = self.feed
         if node.redirs:
-            self.redirect(node.redirs, note)
+            redirect(self, node.redirs, note)
         words = node.words
         for assign in node.assigns:
             self.assign(assign, note, keep=not words)
@@ -442,49 +358,6 @@ class Walk:
     def exported(self, name: str, value: Text, note: Note) -> None:
         """Note what a variable does to the programs that see it."""
         environment(self, name, value, note)
-
-    def redirect(self, redirs: Sequence[Redir], note: Note | None = None) -> None:
-        """Note what redirections do, and set what standard input holds."""
-        if not redirs:
-            return
-        own = note or Note("redirection")
-        for op, fd, target in redirs:
-            if isinstance(target, Document):
-                value = literal(target.body, self)
-                if fd in ("", "0"):
-                    self.feed = value
-                continue
-            if op == "<<<":
-                self.feed = literal(target, self)
-                continue
-            values = expand(target, self)
-            if op in (">&", "<&"):
-                text = shown(values[0]) if values else ""
-                if text.rstrip("-").isdigit() or text == "-":
-                    continue
-            for value in values:
-                self.through(own, op, value)
-            if op == "<" and fd in ("", "0"):
-                self.feed = Loose(f"< {shown(values[0]) if values else ''}", many=True)
-        if note is None and (own.targets or own.opaque or own.protected):
-            own.text = " ".join(f"{r.op}{_written(r.target)}" for r in redirs)
-            self.close(own)
-
-    def through(self, note: Note, op: str, value: Text) -> None:
-        """Note what one redirection to a file does."""
-        text = shown(value)
-        if text.startswith(("/dev/tcp/", "/dev/udp/")):
-            parts = text.split("/")
-            note.add(
-                "network.egress",
-                parts[3] if len(parts) > 3 else UNSEEN,
-                f"connects to `{text}`",
-            )
-            return
-        if op in ("<", "<&"):
-            self.touch(note, value, "read")
-        else:
-            self.touch(note, value, "write")
 
     def touch(self, note: Note, value: Text, act: str) -> None:
         """Note what is done to a path, here or on another machine."""
@@ -596,17 +469,6 @@ def _computed(word: Word) -> bool:
     return any(isinstance(p, Param | Sub) for p in word.pieces)
 
 
-def _written(target: Value | Document) -> str:
-    if isinstance(target, Document):
-        return ""
-    return target if isinstance(target, str) else target.raw
-
-
-def _merged(one: tuple[str | None, ...], other: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    both = tuple(dict.fromkeys((*one, *other)))
-    return both if len(both) <= 4 else (None,)
-
-
 def _leaves(node: Node) -> bool:
     """Say whether a command certainly ends the shell: ``cd x || exit``."""
     if isinstance(node, Group):
@@ -614,35 +476,14 @@ def _leaves(node: Node) -> bool:
     return isinstance(node, Simple) and bool(node.words) and node.words[0] in _NOT_THERE
 
 
-def _either(name: str, old: Text | None, new: Text | None) -> Text:
-    if old is None or new is None:
-        return Loose(f"${name}")
-    choices = tuple(dict.fromkeys((*options_of(old), *options_of(new))))
-    if options_of(old) and options_of(new) and len(choices) <= MANY:
-        return Loose(f"${name}", choices=choices)
-    return Loose(f"${name}")
-
-
-def _one_of(name: str, values: Sequence[Text]) -> Text:
-    """Return what a loop variable can be."""
-    raw = f"${name}"
-    texts = tuple(dict.fromkeys(t for v in values for t in options_of(v)))
-    if all(options_of(v) for v in values) and 0 < len(texts) <= MANY:
-        return texts[0] if len(texts) == 1 else Loose(raw, choices=texts)
-    if len(values) == 1 and isinstance(values[0], Loose):
-        one = values[0]
-        return Loose(raw, one.prefix, one.kind)
-    return Loose(raw)
-
-
 _RUN: dict[type, Any] = {
     Simple: Walk.simple,
     Pipe: Walk.pipe,
-    Group: Walk.group,
-    Loop: Walk.branches,
-    For: Walk.each,
-    Case: Walk.case,
+    Group: group,
+    Loop: branches,
+    For: each,
+    Case: case,
     Func: Walk.define,
     Test: Walk.test,
-    Coproc: Walk.coproc,
+    Coproc: coproc,
 }
