@@ -63,10 +63,13 @@ def read_shell(
     except Exception as error:
         # INVARIANT: a fault of ours is an opaque answer, never a crash and never harmless.
         _unread(walk, command, type(error).__name__)
+    wanted = walk.wanted
+    if not (wanted or walk.repos or walk.globs):
+        return Reading(command, tuple(walk.parts))
     return Reading(
         command,
         tuple(walk.parts),
-        frozenset(walk.wanted),
+        frozenset(wanted),
         frozenset(walk.repos),
         frozenset(walk.globs),
     )
