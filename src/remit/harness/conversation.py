@@ -91,9 +91,19 @@ class Conversation:
         """The number of its last record: where to fork, or where to go back to."""
         return self.workspace.store.conversations.position(self.id)
 
-    def turn(self, origin: str = USER, *, overlay: Overlay | None = None) -> Turn:
-        """Return a turn to enter; ``overlay`` narrows it alone. ``origin`` says who began it."""
-        return Turn(self, origin, overlay)
+    def turn(
+        self,
+        origin: str = USER,
+        *,
+        overlay: Overlay | None = None,
+        cwd: str | None = None,
+        scratch: str | None = None,
+    ) -> Turn:
+        """Return a turn to enter; ``overlay`` narrows it alone. ``origin`` says who began it.
+
+        ``cwd`` and ``scratch`` are as `Session` takes them.
+        """
+        return Turn(self, origin, overlay, cwd, scratch)
 
     def child(self, mode: str | None = None, *, id: str | None = None) -> Conversation:
         """Begin a child: its own mode under what holds here, now and at each of its steps.

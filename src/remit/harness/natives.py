@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from remit.harness.session import Frame
     from remit.harness.store import Store
 
-__all__ = ["NATIVES", "Answer", "Desk", "NativeTool"]
+__all__ = ["NATIVES", "Answer", "Desk", "NativeTool", "decided"]
 
 
 @frozen
@@ -187,7 +187,7 @@ def _planned(
     space = desk.frame.space
     known = desk.store.plans.newest(space.id, desk.conversation)
     if known is not None and known.digest == plan.digest and known.state in _DECIDED:
-        return _decided(desk, known)
+        return decided(desk, known)
     submitted = desk.store.plans.submit(
         space.id,
         desk.conversation,
@@ -209,7 +209,7 @@ def _planned(
     )
 
 
-def _decided(desk: Desk, record: PlanRecord) -> Answer:
+def decided(desk: Desk, record: PlanRecord) -> Answer:
     """Say what an operator decided on a plan."""
     approval = desk.store.approvals.get(record.approval or "", now=desk.now)
     if record.state is PlanState.REJECTED:
@@ -430,7 +430,7 @@ def left_since(desk: Desk, name: str = "", args: Mapping[str, Any] | None = None
         with suppress(InputError):
             read = read_plan if name == "submit_plan" else read_text_plan
             if read(args or {}).digest == known.digest:
-                return _decided(desk, known)
+                return decided(desk, known)
     return Answer(
         f"Nothing was done: mode `{desk.frame.mode}` was left since this step began. "
         "`mode` tells what holds now.",

@@ -56,6 +56,11 @@ class Step:
         return self.frame.projection.tools
 
     @property
+    def session(self) -> Session:
+        """What judges the calls of its turn."""
+        return self._turn.session
+
+    @property
     def native_tools(self) -> tuple[NativeTool, ...]:
         """The native verbs among them, with descriptions and schemas."""
         return self._turn.session.native_tools(self.frame)
@@ -72,6 +77,9 @@ class Turn:
     conversation: Conversation
     origin: str
     overlay: Overlay | None = None
+    #: Where relative paths of its calls start, and a folder in which writing counts for nothing.
+    cwd: str | None = None
+    scratch: str | None = None
     session: Session = field(init=False)
     #: Its number in the conversation, from 1; 0 before it is open.
     number: int = field(default=0, init=False)
@@ -91,6 +99,8 @@ class Turn:
             at.host,
             at.clock,
             self._force,
+            cwd=self.cwd,
+            scratch=self.scratch,
         )
         self.session.set_catalog(at.engine.operators)
 

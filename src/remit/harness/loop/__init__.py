@@ -1,0 +1,1 @@
+"""The agent loop of the built-in harness: pydantic-ai speaks to models, remit holds the mode."""

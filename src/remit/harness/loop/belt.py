@@ -1,0 +1,90 @@
+"""The belt: the tools that the loop serves itself, and how each is described and run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from remit.harness.engine import Engine
+from remit.harness.sandbox.box import Box
+from remit.harness.tools import SOURCE, TOOLS, Desk, Result, Todos
+from remit.policy.ceiling import Ceiling
+from remit.policy.digest import tool_digest
+from remit.policy.tools import Catalog
+
+__all__ = ["TASK", "Belt", "Offer", "Station"]
+
+#: Its calls are served by the loop: each is a conversation of its own.
+TASK = f"{SOURCE}:task"
+#: What works without a worktree.
+_ANYWHERE = frozenset({"web_fetch", "todo", "task"})
+
+
+@frozen
+class Offer:
+    """A tool as the model sees it, and as approvals are bound to it."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    hash: str = field(init=False)
+
+    @hash.default
+    def _hash(self) -> str:
+        return tool_digest(self.name, self.description, self.input_schema)
+
+
+def _no_box(ceiling: Ceiling) -> Box:
+    raise AssertionError("a belt without a worktree has no shell")
+
+
+@frozen
+class Station:
+    """Where a conversation works; ``box`` makes the sandbox of a ceiling.
+
+    ``worktree`` is where relative paths of calls start, ``scratch`` a folder of its own outside.
+    """
+
+    worktree: str | None
+    protected: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    scratch: str | None = None
+    box: Callable[[Ceiling], Box] = _no_box
+
+    def desk(self, ceiling: Ceiling, todos: Todos, cancelled: threading.Event) -> Desk:
+        """Return what one call is served with."""
+        return Desk(
+            self.worktree or self.scratch or "/nonexistent",
+            self.protected,
+            self.secret,
+            scratch=self.scratch,
+            box=lambda: self.box(ceiling),
+            cancelled=cancelled,
+            todos=todos,
+        )
+
+
+@frozen
+class Belt:
+    """The tools of one station, each with its declaration."""
+
+    catalog: Catalog
+    offers: Mapping[str, Offer]
+
+    @classmethod
+    def of(cls, engine: Engine, station: Station) -> Belt:
+        """Return the harness's own tools, those of files only where there is a worktree."""
+        names = [n for n in TOOLS if station.worktree is not None or n in _ANYWHERE]
+        declared = engine.catalog(SOURCE)
+        catalog = Catalog(t for t in declared.tools if t.name in names)
+        offers = {
+            f"{SOURCE}:{n}": Offer(n, TOOLS[n].description, TOOLS[n].input_schema) for n in names
+        }
+        return cls(catalog, offers)
+
+    def run(self, key: str, args: Mapping[str, Any], desk: Desk) -> Result:
+        """Serve a call that may run; blocks."""
+        return TOOLS[key.partition(":")[2]].run(args, desk)
