@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from remit.harness.conversation import Conversation
 from remit.harness.engine import Engine
@@ -19,6 +19,7 @@ from remit.policy.problems import InputError
 from remit.policy.profile import Profile
 from remit.policy.projection import Host
 from remit.policy.vocabulary import Dial
+from remit.profiles.names import TOP_MODE
 
 __all__ = ["OpenSpace", "Workspace"]
 
@@ -100,17 +101,18 @@ class Workspace:
         assert found is not None, "a line has at least the conversation itself"
         return found
 
-    def resolve(self, space: str | None, foreign: Literal["error", "chat"] = "error") -> Profile:
+    def resolve(self, space: str | None, foreign: str = "error") -> Profile:
         """Return the mode of a space: no space has the top one, an unknown id is an error.
 
-        A caller that knows an id to be another system's says so, and gets the top one (S003-23).
+        A caller that knows an id to be another system's says so by ``foreign="chat"``, and gets
+        the top one (S003-23).
         """
         if space is None:
             return self.engine.library.default
         try:
             found = self.store.spaces.get(space)
         except InputError:
-            if foreign == "chat":
+            if foreign == TOP_MODE:
                 return self.engine.library.default
             raise
         return self.modes.usable(found.mode)
