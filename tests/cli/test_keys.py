@@ -14,7 +14,10 @@ from tests.cli.world import asked, planned
 GIT = ("--catalog", "mcp-git")
 SPACE = "id mode pending kind worktree dial effects overlay locked remote revision problems"
 APPROVAL = "id kind space conversation requested_by state digest expires_at shown"
-PLAN = "id space conversation author state revision goal nodes digest approval mode leave_to shown path submitted_at"
+PLAN = (
+    "id space conversation author state revision goal nodes digest approval mode leave_to shown "
+    "path submitted_at"
+)
 GRANT = (
     "id space tool mode args effect target tool_hash state added_by added_at revoked_by revoked_at"
 )
