@@ -206,6 +206,16 @@ def test_explain_shell(remit: Remit, tmp_path: Path) -> None:
     assert command[slice(*parts[2]["at"])] == parts[2]["text"]
 
 
+def test_explain_words(remit: Remit, tmp_path: Path) -> None:
+    """A command that is given as a list of words is explained like any."""
+    args = json.dumps({"command": ["bash", "-lc", "ls; git push"]})
+    asked = ("explain", "explore", "shell", "--catalog", "codex", "--worktree", tmp_path)
+
+    said = remit(*asked, "--args", args)
+
+    assert "  git push\n  ~~~~~~~~\n" in said.out
+
+
 def test_explain_another_tool(remit: Remit) -> None:
     """A tool that runs no command line has no parts."""
     assert (

@@ -8,7 +8,7 @@ tool and facts, and register like anyone's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -88,11 +88,36 @@ def readings(
     given = [(role, value) for name, role in bound.items() for value in _values(call.args, name)]
     _folders(walk, given)
     here = evolve(facts, cwd=walk.folders[0] or facts.cwd)
-    return tuple(
-        classify_shell(value, here, "powershell" if role == "powershell" else "bash", known)
-        for role, value in given
-        if role in ("command", "powershell") and isinstance(value, str)
+    found = []
+    for role, value in given:
+        if role in ("command", "powershell") and isinstance(value, str):
+            shell = "powershell" if role == "powershell" else "bash"
+            found.append(classify_shell(value, here, shell, known))
+        elif role == "command" and _is_words(value):
+            found.append(_words(value, walk))
+    return tuple(found)
+
+
+def _is_words(value: Any) -> bool:
+    """Say whether an argument is a list of words, which are run without a shell."""
+    return (
+        isinstance(value, list | tuple) and bool(value) and all(isinstance(v, str) for v in value)
     )
+
+
+def _words(value: Sequence[str], walk: Any) -> Reading:
+    """Read a list of words."""
+    import shlex
+
+    from remit.plugins.shell.reading import Note, Reading
+
+    text = shlex.join(value)
+    note = Note(text, (0, len(text)))
+    walk.command(list(value), note)
+    walk.close(note)
+    parts = tuple(walk.parts)
+    walk.parts.clear()
+    return Reading(text, parts)
 
 
 def _look(
@@ -190,21 +215,13 @@ def _command(value: Any, walk: Any, facts: Facts) -> tuple[CallEffects, Wants]:
     from attrs import evolve
 
     from remit.plugins.shell import classify_shell
-    from remit.plugins.shell.reading import Note
 
     if isinstance(value, str):
         here = evolve(facts, cwd=walk.folders[0] or facts.cwd)
         found = classify_shell(value, here, known=walk.known)
         return found.found, Wants(found.wants, found.repos, found.globs)
-    if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
-        note = Note(" ".join(value))
-        walk.command(list(value), note)
-        walk.close(note)
-        result = CallEffects()
-        for part in walk.parts:
-            result |= CallEffects(part.effects, part.targets, part.opaque, part.protected)
-        walk.parts.clear()
-        return result, Wants()
+    if _is_words(value):
+        return _words(value, walk).found, Wants()
     return CallEffects({"process.spawn"}, {"process.spawn": (UNSEEN,)}, True), Wants()
 
 

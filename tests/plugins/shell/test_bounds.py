@@ -38,6 +38,7 @@ FACTS = Facts(worktree="/ws", cwd="/ws", plain=True)
 )
 def test_hostile(text: str) -> None:
     """A text that is made to be slow or deep is opaque within a moment, and no crash."""
+    read_shell("ls", FACTS)  # the tables are read once in a process
     begun = time.process_time()
 
     found = read_shell(text, FACTS)
@@ -45,6 +46,29 @@ def test_hostile(text: str) -> None:
     assert found.opaque
     # Fifty milliseconds on a quiet machine; the bound leaves room for a busy one.
     assert time.process_time() - begun < (0.25 if len(text) > LENGTH or "(" in text else 1.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "opaque"),
+    [
+        ("curl -X DELETE https://x.test/1 " * 5_000, False),
+        ("wget --method=PUT https://x.test/1 " * 5_000, False),
+        ("curl " + " ".join(f"-X M{i} https://x.test/{i}" for i in range(5_000)), True),
+        ("git " + "-c a.b=c " * 9_000 + "log", False),
+        ("cp " + "a " * 19_000, False),
+        ("rm -rf " + "-v a " * 9_000, False),
+        ("sudo " * 9_000, True),
+    ],
+    ids=lambda t: str(t)[:14],
+)
+def test_wide(text: str, opaque: bool) -> None:
+    """Options and operands are not multiplied with each other, however many a command has."""
+    begun = time.process_time()
+
+    found = read_shell(text, FACTS)
+
+    assert found.opaque == opaque
+    assert time.process_time() - begun < 2.5
 
 
 def test_linear() -> None:

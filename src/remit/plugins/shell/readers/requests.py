@@ -30,6 +30,17 @@ _DATA = (
 _FORM = ("-F", "--form", "--form-string")
 
 
+#: How many methods of one command are followed; each may go with each of its addresses.
+_METHODS = 8
+
+
+def _few(note: Note, methods: Sequence[Text]) -> Sequence[Text]:
+    found = tuple(dict.fromkeys(methods))
+    if len(found) > _METHODS:
+        note.blind("it names more methods than are followed")
+    return found[:_METHODS]
+
+
 def _send(note: Note, methods: Sequence[Text], url: Text, body: str | None) -> None:
     for method in methods:
         for verb in options_of(method) or ("POST",):
@@ -55,7 +66,7 @@ def curl(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
             name, _, content = part.partition("=")
             if content[:1] in ("@", "<"):
                 walk.touch(note, content[1:], "read")
-    methods = argv.values("-X", "--request")
+    methods = _few(note, argv.values("-X", "--request"))
     if not methods:
         if argv.has(("-I", "--head")):
             methods = ["HEAD"]
@@ -82,7 +93,7 @@ def wget(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     """``wget``: it writes what it gets, unless told otherwise."""
     argv = read(args, entry.grammar)
     given(walk, note, entry, argv)
-    methods = argv.values("--method")
+    methods = _few(note, argv.values("--method"))
     body = next((shown(v) for v in argv.values("--post-data", "--body-data")), None)
     if not methods:
         posts = argv.has(("--post-data", "--post-file", "--body-data", "--body-file"))
@@ -104,7 +115,7 @@ def gh_api(walk: Walk, note: Note, entry: Entry, args: Sequence[Text]) -> None:
     if argv.loose:
         note.blind(f"`{argv.loose[0].raw}` may be an option of `{entry.name}`")
     fields = _fields(argv)
-    methods: Sequence[Text] = argv.values("-X", "--method")
+    methods = _few(note, argv.values("-X", "--method"))
     if not methods:
         methods = ["POST" if fields or argv.has(("--input",)) else "GET"]
     for value in argv.values("--input"):
