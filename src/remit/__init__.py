@@ -7,6 +7,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers know it: a Ctrl-C while `typing` loads would leave a trace
 if TYPE_CHECKING:  # for type checkers, which do not read the table; a test holds the two together
+    from remit.harness.awaited import AsyncWorkspace as AsyncWorkspace
+    from remit.harness.conversation import Conversation as Conversation
     from remit.harness.engine import Engine as Engine
     from remit.harness.natives import Answer as Answer
     from remit.harness.session import Frame as Frame
@@ -14,7 +16,12 @@ if TYPE_CHECKING:  # for type checkers, which do not read the table; a test hold
     from remit.harness.session import Session as Session
     from remit.harness.store import Overlay as Overlay
     from remit.harness.store import Store as Store
+    from remit.harness.turns import Step as Step
+    from remit.harness.turns import Turn as Turn
+    from remit.harness.workspace import OpenSpace as OpenSpace
+    from remit.harness.workspace import Workspace as Workspace
     from remit.plugins.hookspecs import hookimpl as hookimpl
+    from remit.policy.announce import Message as Message
     from remit.policy.ceiling import Ceiling as Ceiling
     from remit.policy.ceiling import narrow as narrow
     from remit.policy.compile import Compiled as Compiled
@@ -47,12 +54,14 @@ if TYPE_CHECKING:  # for type checkers, which do not read the table; a test hold
 #: Each public name and the module it comes from.
 _HOMES: dict[str, str] = {
     "Answer": "remit.harness.natives",
+    "AsyncWorkspace": "remit.harness.awaited",
     "Brief": "remit.policy.profile",
     "Call": "remit.policy.tools",
     "CallEffects": "remit.policy.tools",
     "Catalog": "remit.policy.tools",
     "Ceiling": "remit.policy.ceiling",
     "Compiled": "remit.policy.compile",
+    "Conversation": "remit.harness.conversation",
     "Decision": "remit.policy.decision",
     "Dial": "remit.policy.vocabulary",
     "EFFECTS": "remit.policy.vocabulary",
@@ -65,6 +74,8 @@ _HOMES: dict[str, str] = {
     "InputError": "remit.policy.problems",
     "Judgement": "remit.policy.projection",
     "Layer": "remit.policy.vocabulary",
+    "Message": "remit.policy.announce",
+    "OpenSpace": "remit.harness.workspace",
     "Overlay": "remit.harness.store",
     "Posture": "remit.policy.vocabulary",
     "Problem": "remit.policy.problems",
@@ -75,11 +86,14 @@ _HOMES: dict[str, str] = {
     "Session": "remit.harness.session",
     "Setting": "remit.policy.gate",
     "Severity": "remit.policy.problems",
+    "Step": "remit.harness.turns",
     "Store": "remit.harness.store",
     "Tier": "remit.policy.vocabulary",
     "Tool": "remit.policy.tools",
+    "Turn": "remit.harness.turns",
     "Unknown": "remit.policy.vocabulary",
     "Verdict": "remit.policy.vocabulary",
+    "Workspace": "remit.harness.workspace",
     "hookimpl": "remit.plugins.hookspecs",
     "narrow": "remit.policy.ceiling",
 }
