@@ -181,6 +181,7 @@ def _token(place: Place) -> Iterator[Finding]:
 def _engine(place: Place) -> Iterator[Finding]:
     """Look at plugins, catalogues, servers and modes one by one, so that one hides no other."""
     from remit.harness.engine import Engine
+    from remit.profiles.source import read_source
 
     workspace = place.workspace
     try:
@@ -209,6 +210,14 @@ def _engine(place: Place) -> Iterator[Finding]:
             yield from _failures(f"server {server}", error, todo)
         else:
             yield Finding(f"server {server}", _OK, f"bound to {name}")
+    if workspace.overlay is not None:
+        try:
+            engine.overlay(read_source(workspace.overlay))
+        except RemitError as error:
+            todo = f"mend what `overlay` in {workspace.file} names"
+            yield from _failures("workspace overlay", error, todo)
+        else:
+            yield Finding("workspace overlay", _OK, workspace.overlay)
     yield from _passed_over(place)
     yield from _user_modes(place, engine, good)
 

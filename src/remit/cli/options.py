@@ -93,7 +93,9 @@ class Place:
 
         found = self.workspace
         try:
-            return Engine.load(self.mode_files, found.catalogs, found.plugins)
+            return Engine.load(
+                self.mode_files, found.catalogs, found.plugins, overlay=found.overlay
+            )
         except RemitError as error:
             # Everything that is loaded here was named by one file, so that is where to look.
             named = f"`{found.file}` names it"
@@ -202,6 +204,7 @@ class Place:
         A space adds its own overlay, and its settings. Shows the warnings of holding one against
         the other; raises `InputError` for the errors.
         """
+        from remit.harness.engine import WORKSPACE
         from remit.policy.profile import Profile
         from remit.profiles.source import Source
 
@@ -209,10 +212,12 @@ class Place:
         profile = engine.profile(mode)
         problems = self.fit(profile, tools)
         whole = self.narrowed(profile, *parents, overlay=overlay)
+        if engine.overlaid is not None:
+            whole = whole.under(engine.overlaid)
         if space is not None and space.overlay is not None:
             whole = whole.under(engine.overlay(Source(space.overlay.text, space.overlay.file)))
         for side in whole.sides:
-            if side.name == OVERLAY:
+            if side.name in (OVERLAY, WORKSPACE):
                 problems += self.fit(Profile(side.name, sides=(side,)), tools)
         if any(p.severity is Severity.ERROR for p in problems):
             raise InputError(problems)

@@ -34,10 +34,12 @@ from remit.profiles.source import WRITTEN_BY_US, decode, read_source
 from remit.profiles.source import Source as TextSource
 from remit.profiles.terms import Terms
 
-__all__ = ["OVERLAY", "Engine", "closed"]
+__all__ = ["OVERLAY", "WORKSPACE", "Engine", "closed"]
 
 #: What the side is called that a space's overlay is.
 OVERLAY = "overlay"
+#: What the side is called that narrows every space of a workspace.
+WORKSPACE = "workspace overlay"
 
 _log = logging.getLogger("remit")
 
@@ -51,6 +53,8 @@ class Engine:
     natives: Catalog = field(repr=False)
     #: The operator's own catalogues, which commands use where none is named.
     operators: Catalog = field(factory=Catalog, repr=False)
+    #: What narrows every mode in every space, if the operator's ``remit.toml`` names a file.
+    overlaid: Side | None = field(default=None, repr=False)
     _shipped: Mapping[str, Source] = field(factory=dict, repr=False)
     _compiled: dict[tuple[Any, ...], Compiled] = field(factory=dict, repr=False)
     _projections: dict[tuple[Any, ...], Projection] = field(factory=dict, repr=False)
@@ -63,11 +67,13 @@ class Engine:
         catalogs: Iterable[str | Path] = (),
         plugins: Iterable[str] = (),
         extra: Mapping[str, Any] | None = None,
+        overlay: str | Path | None = None,
     ) -> Self:
         """Load the built-in files, the operator's own, and the plugins that the operator enabled.
 
-        A profile that is wrong is kept in `library.problems` and is unavailable. A plugin or a
-        catalogue that is wrong raises: both could only be missed as less strictness.
+        A profile that is wrong is kept in `library.problems` and is unavailable. A plugin, a
+        catalogue or an ``overlay`` that is wrong raises: each could only be missed as less
+        strictness. ``overlay`` is a file whose ``[ceiling]`` narrows every mode in every space.
         """
         registry = load_plugins(plugins, extra or {})
         shipped, problems = _by_stem(registry)
@@ -84,7 +90,10 @@ class Engine:
             except RemitError as error:
                 unread.extend(error.problems)
         library = Library.load(sources, bare.with_natives(own), registry.effects)
-        return evolve(bare, library=library.with_problems(unread), operators=own)
+        above = None
+        if overlay is not None:
+            above = parse_overlay(read_source(overlay), Terms(registry.effects), WORKSPACE)
+        return evolve(bare, library=library.with_problems(unread), operators=own, overlaid=above)
 
     @property
     def effects(self) -> Mapping[str, EffectClass]:

@@ -137,6 +137,8 @@ class Modes:
             profile = evolve(profile, offers=self.host.offers)
         for name in force._modes:
             profile = profile.under(*_news(profile, self.usable(name)))
+        if self.engine.overlaid is not None:
+            profile = self._under(profile, self.engine.overlaid)
         for overlay in force._overlays:
             profile = self._overlaid(profile, overlay)
         return profile
@@ -154,11 +156,14 @@ class Modes:
     def _overlaid(self, profile: Profile, overlay: Overlay) -> Profile:
         try:
             side = self.engine.overlay(Source(overlay.text, overlay.file))
-            problem = self._unfit(Profile(OVERLAY, sides=(side,)))
         except InputError as error:
             _log.warning("an overlay is unavailable, nothing is admitted: %s", error)
-            problem = error.problems[0]
-        return profile.under(side) if problem is None else closed(profile, OVERLAY, problem)
+            return closed(profile, OVERLAY, error.problems[0])
+        return self._under(profile, side)
+
+    def _under(self, profile: Profile, side: Side) -> Profile:
+        problem = self._unfit(Profile(side.name, sides=(side,)))
+        return profile.under(side) if problem is None else closed(profile, side.name, problem)
 
     def _unfit(self, profile: Profile) -> Problem | None:
         """Return what keeps a mode from use with the tools that there are; tell the rest once."""

@@ -68,6 +68,10 @@ class ConfigFile:
     plugins: tuple[str, ...] = field(
         default=(), metadata=_says("Entry points of plugins that are loaded.")
     )
+    overlay: str | None = field(
+        default=None,
+        metadata=_says("A file whose [ceiling] narrows every mode in every space."),
+    )
     servers: Mapping[str, str] = field(
         factory=dict,
         metadata=_says("Per server, by its source name, the catalogue it is bound to."),
@@ -88,6 +92,8 @@ class Location:
     catalogs: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     servers: Mapping[str, str] = field(factory=dict)
+    #: The file of what narrows every space, absolute.
+    overlay: str | None = None
 
     @property
     def file(self) -> Path:
@@ -141,6 +147,7 @@ def locate(
         tuple(_catalog(c, folder, home) for c in said.catalogs),
         said.plugins,
         {name: _catalog(c, folder, home) for name, c in said.servers.items()},
+        str(_path(said.overlay, folder, home)) if said.overlay is not None else None,
     )
 
 
@@ -203,6 +210,7 @@ def protected(workspace: Location, worktree: str | None = None) -> tuple[str, ..
         paths.append(str(workspace.data / ANCHORS))
     named = (*workspace.catalogs, *workspace.servers.values())
     paths += [c for c in named if os.path.isabs(c)]
+    paths += [workspace.overlay] if workspace.overlay else []
     paths += [str(workspace.home / name) for name in _HOST_SETTINGS]
     if worktree is not None:
         inside = (".remit", *_GIT, *_HOST_SETTINGS)

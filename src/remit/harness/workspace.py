@@ -67,7 +67,9 @@ class Workspace:
         Raises `RemitError`.
         """
         found = locate(environ or {}, db=None if url is None else str(url), config=config)
-        loaded = engine or Engine.load(mode_files(found.modes), found.catalogs, found.plugins)
+        loaded = engine or Engine.load(
+            mode_files(found.modes), found.catalogs, found.plugins, overlay=found.overlay
+        )
         store = Store.open(found.db, create=clock() if create else None)
         secret = (str(found.token_file),)
         return cls(
