@@ -28,6 +28,11 @@ if TYPE_CHECKING:  # for type checkers, which do not read the table; a test hold
     from remit.policy.decision import Decision as Decision
     from remit.policy.gate import Setting as Setting
     from remit.policy.grants import Grant as Grant
+    from remit.policy.pipeline import Pipeline as Pipeline
+    from remit.policy.pipeline import PipelineNode as PipelineNode
+    from remit.policy.pipeline import StepMode as StepMode
+    from remit.policy.pipeline import resolve_step_mode as resolve_step_mode
+    from remit.policy.pipeline import step_profile as step_profile
     from remit.policy.problems import InputError as InputError
     from remit.policy.problems import Problem as Problem
     from remit.policy.problems import RemitError as RemitError
@@ -77,6 +82,8 @@ _HOMES: dict[str, str] = {
     "Message": "remit.policy.announce",
     "OpenSpace": "remit.harness.workspace",
     "Overlay": "remit.harness.store",
+    "Pipeline": "remit.policy.pipeline",
+    "PipelineNode": "remit.policy.pipeline",
     "Posture": "remit.policy.vocabulary",
     "Problem": "remit.policy.problems",
     "Profile": "remit.policy.profile",
@@ -87,6 +94,7 @@ _HOMES: dict[str, str] = {
     "Setting": "remit.policy.gate",
     "Severity": "remit.policy.problems",
     "Step": "remit.harness.turns",
+    "StepMode": "remit.policy.pipeline",
     "Store": "remit.harness.store",
     "Tier": "remit.policy.vocabulary",
     "Tool": "remit.policy.tools",
@@ -96,6 +104,8 @@ _HOMES: dict[str, str] = {
     "Workspace": "remit.harness.workspace",
     "hookimpl": "remit.plugins.hookspecs",
     "narrow": "remit.policy.ceiling",
+    "resolve_step_mode": "remit.policy.pipeline",
+    "step_profile": "remit.policy.pipeline",
 }
 
 __all__ = sorted(_HOMES)

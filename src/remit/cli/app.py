@@ -37,6 +37,7 @@ _COMMANDS: Mapping[str, str] = {
     "approvals": "approvals:approvals",
     "grants": "grants:grants",
     "plans": "plans:plans",
+    "pipeline": "pipelines:pipeline",
     "log": "log:log",
     "sandbox": "sandbox:sandbox",
     "exec": "sandbox:execute",

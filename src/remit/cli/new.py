@@ -58,7 +58,7 @@ def _start(kind: str, out: str | None) -> None:
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["profile", "catalog", "config"]))
+@click.argument("kind", type=click.Choice(["profile", "catalog", "config", "pipeline"]))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of file, for editors: a line `#:schema FILE` names it."""
     from remit.harness.location import ConfigFile

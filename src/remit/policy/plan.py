@@ -14,6 +14,7 @@ from attrs import asdict, field, frozen
 
 from remit.policy.digest import digest
 from remit.policy.escape import escape, quoted
+from remit.policy.graph import knots
 from remit.policy.problems import InputError, Problem, near
 
 __all__ = [
@@ -226,45 +227,10 @@ class _Reader:
         return tuple(dict.fromkeys(keys))
 
     def graph(self, nodes: Sequence[PlanNode]) -> None:
-        first: dict[str, int] = {}
-        for i, node in enumerate(nodes):
-            if node.key and first.setdefault(node.key, i) != i:
-                self.add(
-                    "plan-duplicate",
-                    f"key {quoted(node.key)} is also that of `nodes[{first[node.key]}]`",
-                    f"nodes[{i}].key",
-                )
-            for key in node.depends_on:
-                path = f"nodes[{i}].depends_on"
-                if key == node.key:
-                    self.add("plan-self", f"{quoted(key)} depends on itself", path)
-                elif not any(key == n.key for n in nodes):
-                    self.add(
-                        "plan-unknown",
-                        f"{quoted(node.key)} depends on {quoted(key)}, which is no node's key",
-                        path,
-                        near(key, first) or "give the key of a node of this plan",
-                    )
-        if cycle := _cycle({n.key: [d for d in n.depends_on if d != n.key] for n in nodes}):
-            self.add("plan-cycle", f"nodes wait for each other: {' -> '.join(cycle)}", "nodes")
-
-
-def _cycle(depends: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the keys of one cycle, its first key again at its end; empty where there is none."""
-    done: set[str] = set()
-
-    def walk(key: str, trail: list[str]) -> list[str]:
-        if key in trail:
-            return [escape(k) for k in (*trail[trail.index(key) :], key)]
-        if key in done or key not in depends:
-            return []
-        for before in depends[key]:
-            if cycle := walk(before, [*trail, key]):
-                return cycle
-        done.add(key)
-        return []
-
-    return next((cycle for key in depends if (cycle := walk(key, []))), [])
+        for knot in knots([(n.key, n.depends_on) for n in nodes], "plan"):
+            at = "nodes" if knot.index is None else f"nodes[{knot.index}]"
+            last = {"duplicate": ".key", "cycle": ""}.get(knot.what, ".depends_on")
+            self.add(f"plan-{knot.what}", knot.message, at + last, knot.hint)
 
 
 def _kind(value: object) -> str:

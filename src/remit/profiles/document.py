@@ -19,6 +19,7 @@ from remit.policy.problems import InputError, Position, Problem, Severity
 from remit.profiles.json_positions import locate_json
 from remit.profiles.positions import DEPTH, KeyPath, Located, key_path, locate
 from remit.profiles.source import TOML_BYTES, Source, decode
+from remit.profiles.yaml_positions import locate_yaml
 
 __all__ = ["Document", "Findings", "Places", "parse_toml"]
 
@@ -35,6 +36,8 @@ class Document:
     data: Mapping[str, Any] = field(repr=False)
     #: Is the text JSON, not TOML.
     json: bool = False
+    #: Is the text YAML.
+    yaml: bool = False
     #: What was taken out of the values because its shape is wrong, as it stands in the text.
     lost: frozenset[KeyPath] = frozenset()
 
@@ -43,6 +46,8 @@ class Document:
         """The place of every key and value."""
         if self.json:
             return locate_json(self.source.text)
+        if self.yaml:
+            return locate_yaml(self.source.text)
         return locate(self.source.text.replace("\r\n", "\n"))
 
     def at(self, path: KeyPath, *, key: bool = False) -> Position:
@@ -139,11 +144,11 @@ class Places(Mapping[str, Position]):
         return f"{type(self).__name__}({dict(self)!r})"
 
 
-def parse_toml(source: Source) -> Document:
+def parse_toml(source: Source, limit: int = TOML_BYTES) -> Document:
     """Parse a text; raises `InputError` with the one problem that keeps it from being TOML."""
     text = source.text
-    if len(text) > TOML_BYTES:
-        decode(text.encode(), source.file)
+    if len(text) > limit:
+        decode(text.encode(), source.file, limit)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if (at := text.find("\0")) >= 0:

@@ -17,6 +17,7 @@ __all__ = [
     "PULL_REQUEST_MODE",
     "RESERVED",
     "SOURCE_NAME",
+    "STEP_MODE",
     "TOOL_NAME",
     "TOP_MODE",
 ]
@@ -36,6 +37,9 @@ PULL_REQUEST_MODE = "review"
 
 #: The modes that an agent started from another may have, where a brief says nothing.
 DEFAULT_CHILDREN = ("read-only",)
+
+#: The mode of a pipeline's steps where neither they nor the pipeline say one.
+STEP_MODE = "review"
 
 #: Names of old callers and of other systems' files, and what they mean.
 ALIASES: Mapping[str, str] = MappingProxyType(

@@ -9,13 +9,18 @@ from typing import Any, get_args, get_origin
 
 import attrs
 
-from remit.profiles.shapes import CatalogFile, OverlayFile, ProfileFile
+from remit.profiles.shapes import CatalogFile, OverlayFile, PipelineFile, ProfileFile
 
 __all__ = ["SHAPES", "schema"]
 
 #: The kinds of file that have a schema here, and their shapes.
 SHAPES: Mapping[str, type] = types.MappingProxyType(
-    {"profile": ProfileFile, "catalog": CatalogFile, "overlay": OverlayFile}
+    {
+        "profile": ProfileFile,
+        "catalog": CatalogFile,
+        "overlay": OverlayFile,
+        "pipeline": PipelineFile,
+    }
 )
 
 

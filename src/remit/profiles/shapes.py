@@ -12,6 +12,7 @@ from typing import Any
 from attrs import field, frozen
 
 from remit.policy.vocabulary import Announce, Posture, Tier, Unknown, Verdict
+from remit.profiles.names import STEP_MODE
 
 __all__ = [
     "BriefFile",
@@ -19,7 +20,9 @@ __all__ = [
     "CatalogFile",
     "CeilingFile",
     "ExampleFile",
+    "NodeFile",
     "OverlayFile",
+    "PipelineFile",
     "ProfileFile",
     "ToolFile",
 ]
@@ -218,3 +221,36 @@ class CatalogFile:
         ),
     )
     tools: Mapping[str, ToolFile] = field(factory=dict, metadata=_says("The tools by name."))
+
+
+@frozen
+class NodeFile:
+    """One step of a pipeline."""
+
+    key: str = field(metadata=_says("Its short name, by which others say that they wait for it."))
+    title: str = field(metadata=_says("One line: what is done."))
+    prompt: str = field(default="", metadata=_says("What the step is told to do."))
+    depends_on: Names = field(
+        default=(), metadata=_says("Keys of the nodes that must be done before.")
+    )
+    role: str = field(default="", metadata=_says("Who does it, where that matters."))
+    extras: Mapping[str, Any] = field(
+        factory=dict,
+        metadata=_says(
+            "What the platform wants to know of the step. The key `mode`, exactly, pins its mode."
+        ),
+    )
+
+
+@frozen
+class PipelineFile:
+    """A pipeline: steps that wait for each other, each in a mode."""
+
+    name: str = field(metadata=_says("What it is called."))
+    nodes: tuple[NodeFile, ...] = field(metadata=_says("The steps."))
+    default: str | None = field(
+        default=None, metadata=_says(f"The mode of steps that pin none; `{STEP_MODE}` unless said.")
+    )
+    allowed: Names | None = field(
+        default=None, metadata=_says("The modes that a step may have; absent means all there are.")
+    )

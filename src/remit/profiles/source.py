@@ -10,7 +10,7 @@ from attrs import frozen
 
 from remit.policy.problems import InputError, Position, Problem
 
-__all__ = ["JSON_BYTES", "TOML_BYTES", "WRITTEN_BY_US", "Source", "read_source"]
+__all__ = ["JSON_BYTES", "PIPELINE_BYTES", "TOML_BYTES", "WRITTEN_BY_US", "Source", "read_source"]
 
 #: Who wrote what remit ships.
 WRITTEN_BY_US = "built-in"
@@ -19,6 +19,8 @@ WRITTEN_BY_US = "built-in"
 TOML_BYTES = 256 * 1024
 #: Tool lists of servers carry descriptions and schemas.
 JSON_BYTES = 4 * 1024 * 1024
+#: A pipeline of 10,000 steps with a page of prompts each is no mistake.
+PIPELINE_BYTES = 16 * 1024 * 1024
 
 
 @frozen
@@ -33,10 +35,13 @@ class Source:
     built_in: bool = False
 
 
-def read_source(path: str | os.PathLike[str]) -> Source:
-    """Read a file as text; raises `InputError` if it is missing, a folder, too large or no text."""
+def read_source(path: str | os.PathLike[str], limit: int | None = None) -> Source:
+    """Read a file as text; raises `InputError` if it is missing, a folder, too large or no text.
+
+    ``limit`` is how many bytes it may have, if it is no profile, catalogue or tool list.
+    """
     name = os.fspath(path)
-    limit = JSON_BYTES if Path(path).suffix == ".json" else TOML_BYTES
+    limit = limit or (JSON_BYTES if Path(path).suffix == ".json" else TOML_BYTES)
     try:
         # Without waiting: a pipe that nobody writes to would hold a command for good.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
