@@ -94,7 +94,11 @@ class Place:
         found = self.workspace
         try:
             return Engine.load(
-                self.mode_files, found.catalogs, found.plugins, overlay=found.overlay
+                self.mode_files,
+                found.catalogs,
+                found.plugins,
+                overlay=found.overlay,
+                redact=found.redact,
             )
         except RemitError as error:
             # Everything that is loaded here was named by one file, so that is where to look.

@@ -58,6 +58,8 @@ class Engine:
     _shipped: Mapping[str, Source] = field(factory=dict, repr=False)
     _compiled: dict[tuple[Any, ...], Compiled] = field(factory=dict, repr=False)
     _projections: dict[tuple[Any, ...], Projection] = field(factory=dict, repr=False)
+    #: Patterns of argument names that are kept out of the log besides those that always are.
+    redact: tuple[str, ...] = ()
     _overlays: dict[TextSource, Side] = field(factory=dict, repr=False)
 
     @classmethod
@@ -68,12 +70,14 @@ class Engine:
         plugins: Iterable[str] = (),
         extra: Mapping[str, Any] | None = None,
         overlay: str | Path | None = None,
+        redact: Iterable[str] = (),
     ) -> Self:
         """Load the built-in files, the operator's own, and the plugins that the operator enabled.
 
         A profile that is wrong is kept in `library.problems` and is unavailable. A plugin, a
         catalogue or an ``overlay`` that is wrong raises: each could only be missed as less
-        strictness. ``overlay`` is a file whose ``[ceiling]`` narrows every mode in every space.
+        strictness. ``overlay`` is a file whose ``[ceiling]`` narrows every mode in every space;
+        ``redact`` are names of arguments that no log is to keep.
         """
         registry = load_plugins(plugins, extra or {})
         shipped, problems = _by_stem(registry)
@@ -93,7 +97,13 @@ class Engine:
         above = None
         if overlay is not None:
             above = parse_overlay(read_source(overlay), Terms(registry.effects), WORKSPACE)
-        return evolve(bare, library=library.with_problems(unread), operators=own, overlaid=above)
+        return evolve(
+            bare,
+            library=library.with_problems(unread),
+            operators=own,
+            overlaid=above,
+            redact=tuple(redact),
+        )
 
     @property
     def effects(self) -> Mapping[str, EffectClass]:

@@ -72,6 +72,13 @@ class ConfigFile:
         default=None,
         metadata=_says("A file whose [ceiling] narrows every mode in every space."),
     )
+    redact: tuple[str, ...] = field(
+        default=(),
+        metadata=_says(
+            "Patterns of argument names whose values are kept out of the log, besides those that "
+            "always are."
+        ),
+    )
     servers: Mapping[str, str] = field(
         factory=dict,
         metadata=_says("Per server, by its source name, the catalogue it is bound to."),
@@ -94,6 +101,7 @@ class Location:
     servers: Mapping[str, str] = field(factory=dict)
     #: The file of what narrows every space, absolute.
     overlay: str | None = None
+    redact: tuple[str, ...] = ()
 
     @property
     def file(self) -> Path:
@@ -148,6 +156,7 @@ def locate(
         said.plugins,
         {name: _catalog(c, folder, home) for name, c in said.servers.items()},
         str(_path(said.overlay, folder, home)) if said.overlay is not None else None,
+        said.redact,
     )
 
 

@@ -38,6 +38,7 @@ from remit.policy.escape import escape
 from remit.policy.grants import covering
 from remit.policy.profile import ASK_USER, MODE
 from remit.policy.projection import Host, Judgement
+from remit.policy.redact import redact
 from remit.policy.tools import Call, CallEffects, Catalog, Facts, Tool
 from remit.policy.vocabulary import Layer, Verdict, in_order
 
@@ -374,6 +375,7 @@ class Session:
                 "approval": leave.approval.id if leave.approval else None,
                 "grants": [g.id for g in leave.grants],
                 "forwarded": _forwarded(judgement, leave),
+                "args": redact(judgement.call.args, self.engine.redact),
                 "projection": judged.projection.hash,
             },
             space=space.id,

@@ -68,7 +68,11 @@ class Workspace:
         """
         found = locate(environ or {}, db=None if url is None else str(url), config=config)
         loaded = engine or Engine.load(
-            mode_files(found.modes), found.catalogs, found.plugins, overlay=found.overlay
+            mode_files(found.modes),
+            found.catalogs,
+            found.plugins,
+            overlay=found.overlay,
+            redact=found.redact,
         )
         store = Store.open(found.db, create=clock() if create else None)
         secret = (str(found.token_file),)

@@ -68,7 +68,8 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "its last request came back",
         "profile.kept": "what a mode last was, whole: mode, hash, profile",
         "decision": "a call was judged, before it ran: tool, tool_hash, verdict, layer, cause, "
-        "effects, opaque, reason, mode, revision, dial, projection, approval, grants, forwarded",
+        "effects, opaque, reason, mode, revision, dial, projection, approval, grants, forwarded, "
+        "and args without what is secret",
         "contract": "how a contract stands: contract, mode, outcome, reason",
         "approval.opened": "an operator is asked: kind, digest, revision, shown, expires_at",
         "approval.decided": "an operator decided: state, feedback",
