@@ -1,5 +1,7 @@
 """Fills the tables of docs/reference from the code, so that each fact has one home.
 
+It writes the shipped JSON Schemas too.
+
 A page holds the words; between ``<!-- from WHAT -->`` and ``<!-- end -->``
 stands what is made here.
 `tools/reference` writes the pages, and a test compares them.
@@ -8,6 +10,7 @@ stands what is made here.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 import types
@@ -20,9 +23,10 @@ from typing import Any, get_args, get_origin
 import attrs
 import click
 
-__all__ = ["PAGES", "filled", "main"]
+__all__ = ["PAGES", "SCHEMAS", "filled", "main", "schema_text"]
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
+SCHEMAS = Path(__file__).parents[1] / "src" / "remit" / "profiles" / "schemas"
 _PLACE = re.compile(r"(<!-- from (?P<what>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -281,6 +285,16 @@ MAKERS: Mapping[str, Callable[..., Iterator[str]]] = {
 }
 
 
+def schema_text(kind: str) -> str:
+    """Return the JSON Schema of a kind of file; ASCII alone, so that every terminal takes it."""
+    shapes = {
+        "config": ("remit.harness.location", "ConfigFile"),
+        "servers": ("remit.harness.gateway.servers", "ServersFile"),
+    }
+    shape = _get(*shapes[kind]) if kind in shapes else kind
+    return json.dumps(_get("remit.profiles.schema", "schema")(shape), indent=2) + "\n"
+
+
 def main() -> int:
     """Write every page anew; say which changed."""
     for page in sorted(PAGES.glob("*.md")):
@@ -288,6 +302,11 @@ def main() -> int:
         if (new := filled(text)) != text:
             page.write_text(new)
             print(f"{page.relative_to(PAGES.parents[1])} is changed")
+    for kind in _get("remit.profiles.schema", "KINDS"):
+        path = SCHEMAS / f"{kind}.schema.json"
+        if not path.exists() or path.read_text() != schema_text(kind):
+            path.write_text(schema_text(kind))
+            print(f"{path.name} is changed")
     return 0
 
 

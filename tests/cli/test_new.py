@@ -62,13 +62,15 @@ class TestSchema:
         [
             ("profile", {"name": "a", "ceiling": {"tier": "read"}}, {"name": "a", "celing": {}}),
             ("catalog", {"tools": {"x": {"effects": []}}}, {"tools": {"x": {"effects": "none"}}}),
+            ("overlay", {"ceiling": {"tier": "read"}}, {"tier": "read"}),
             ("config", {"servers": {"git": "mcp-git"}}, {"catalogs": "mcp-git"}),
+            ("servers", {"servers": {"a": {"command": ["b"]}}}, {"servers": {"a": {}}}),
         ],
     )
     def test_each(self, remit: Remit, kind: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
         """The schema takes a good file and refuses a bad one."""
         schema = remit("schema", kind).json
-        validator = jsonschema.Draft202012Validator(schema)
+        validator = jsonschema.Draft7Validator(schema)
 
         assert validator.is_valid(good)
         assert not validator.is_valid(bad)

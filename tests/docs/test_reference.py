@@ -21,6 +21,8 @@ from remit.plugins import hookspecs
 from remit.policy.decision import Cause
 from remit.policy.problems import CODE_GROUPS, CODES
 from remit.policy.vocabulary import EFFECTS
+from remit.profiles.schema import KINDS as KINDS_OF_FILES
+from remit.profiles.schema import shipped_schema
 from remit.profiles.shapes import BriefFile, CatalogFile, CeilingFile, ProfileFile, ToolFile
 from tools import _reference
 
@@ -38,6 +40,12 @@ def test_is_what_the_code_says(path: Path) -> None:
     text = path.read_text()
 
     assert _reference.filled(text) == text, "run tools/reference"
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FILES)
+def test_schemas_are_what_the_code_says(kind: str) -> None:
+    """Each shipped schema is what `tools/reference` makes of the declarations now."""
+    assert shipped_schema(kind) == _reference.schema_text(kind), "run tools/reference"
 
 
 class TestWhole:

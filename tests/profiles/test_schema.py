@@ -20,13 +20,13 @@ BAD = Path(__file__).parent / "bad"
 
 def valid(kind: str, source: Source) -> bool:
     data = parse_toml(source).data
-    return bool(jsonschema.Draft202012Validator(schema(kind)).is_valid(data))
+    return bool(jsonschema.Draft7Validator(schema(kind)).is_valid(data))
 
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_a_schema_is_one_and_says_what_each_key_is(kind: str) -> None:
     """Every key has a description; unknown keys are refused."""
-    jsonschema.Draft202012Validator.check_schema(schema(kind))
+    jsonschema.Draft7Validator.check_schema(schema(kind))
 
     def check(table: dict[str, Any]) -> None:
         assert table["additionalProperties"] is False

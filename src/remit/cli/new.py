@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from remit.cli.app import Family
-from remit.cli.output import emit, note
+from remit.cli.output import note
 from remit.policy.problems import InputError, Position, Problem
 
 __all__ = ["new", "schema"]
@@ -58,10 +58,11 @@ def _start(kind: str, out: str | None) -> None:
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["profile", "catalog", "config", "pipeline"]))
+@click.argument(
+    "kind", type=click.Choice(["profile", "catalog", "overlay", "config", "servers", "pipeline"])
+)
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of file, for editors: a line `#:schema FILE` names it."""
-    from remit.harness.location import ConfigFile
-    from remit.profiles.schema import schema as made
+    from remit.profiles.schema import shipped_schema
 
-    emit(made(ConfigFile if kind == "config" else kind))
+    click.echo(shipped_schema(kind), nl=False)

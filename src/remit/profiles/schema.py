@@ -1,17 +1,21 @@
-"""JSON Schemas for editors, made from the same declarations as the loader."""
+"""JSON Schemas for editors, made from the same declarations as the loader.
+
+`tools/reference` writes them to the files of `schemas/`, which are shipped.
+"""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib.resources import files
 from typing import Any, get_args, get_origin
 
 import attrs
 
 from remit.profiles.shapes import CatalogFile, OverlayFile, PipelineFile, ProfileFile
 
-__all__ = ["SHAPES", "schema"]
+__all__ = ["KINDS", "SHAPES", "schema", "shipped_schema"]
 
 #: The kinds of file that have a schema here, and their shapes.
 SHAPES: Mapping[str, type] = types.MappingProxyType(
@@ -23,16 +27,25 @@ SHAPES: Mapping[str, type] = types.MappingProxyType(
     }
 )
 
+#: The kinds of file that have a shipped schema; the shapes of the last two are the harness's.
+KINDS = (*SHAPES, "config", "servers")
+
+
+def shipped_schema(kind: str) -> str:
+    """Return the text of a shipped schema, one of `KINDS`."""
+    return (files("remit.profiles") / "schemas" / f"{kind}.schema.json").read_text("utf-8")
+
 
 def schema(kind: str | type) -> dict[str, Any]:
     """Return the JSON Schema of a kind of file, or of any shape; an unknown kind is a `KeyError`.
 
-    A schema says types and words. What depends on other files (parents, tools, plugins' effect
+    It is of draft 7, the newest that taplo, which editors use for TOML, is sure to know, and says
+    types and words. What depends on other files (parents, tools, plugins' effect
     classes) is checked when the file is loaded.
     """
     shape = SHAPES[kind] if isinstance(kind, str) else kind
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": "http://json-schema.org/draft-07/schema#",
         "title": (shape.__doc__ or "").split("\n")[0],
         **_table(shape),
     }

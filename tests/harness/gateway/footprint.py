@@ -17,20 +17,20 @@ from typing import Any
 
 from tests.harness.gateway.rig import HERE, SPACE, Place
 
-__all__ = ["footprint"]
+__all__ = ["direct", "footprint", "peak"]
 
 
 def footprint(place: Place, size: int) -> dict[str, float]:
     """Return peaks in MB, the seconds that the call took, and the bytes that came."""
-    server = (sys.executable, str(HERE / "servers" / "tiny.py"), str(place.folder / "notes"))
+    server = _server(place, size)
     bound = f"test={place.folder / 'test.toml'}"
     serving = (sys.executable, str(HERE / "serving.py"), str(place.store.path), SPACE, bound)
     gateway = subprocess.Popen(
-        [*serving, *server, f"large:{size}"],
+        [*serving, *server],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=_environ(),
     )
     assert gateway.stdin is not None
     assert gateway.stdout is not None
@@ -56,19 +56,36 @@ def footprint(place: Place, size: int) -> dict[str, float]:
     send(method="notifications/initialized")
     send(id=2, method="tools/list")
     drain()
-    before = _peak(gateway.pid)
+    before = peak(gateway.pid)
     start = time.monotonic()
     send(id=3, method="tools/call", params={"name": "echo", "arguments": {}})
     came = drain()
     seconds = time.monotonic() - start
-    after = _peak(gateway.pid)
+    after = peak(gateway.pid)
     gateway.stdin.close()
     gateway.wait(20)
     gateway.stdout.close()
     return {"before": before, "after": after, "seconds": round(seconds, 2), "bytes": came}
 
 
-def _peak(process: int) -> float:
+def direct(place: Place, size: int) -> dict[str, float]:
+    """Return the peaks in MB of a client that calls the same server without a gateway."""
+    client = (sys.executable, str(HERE / "directly.py"), *_server(place, size))
+    said = subprocess.run(client, env=_environ(), capture_output=True, check=True, timeout=120)
+    peaks: dict[str, float] = json.loads(said.stdout)
+    return peaks
+
+
+def _server(place: Place, size: int) -> tuple[str, ...]:
+    tiny = str(HERE / "servers" / "tiny.py")
+    return (sys.executable, tiny, str(place.folder / "notes"), f"large:{size}")
+
+
+def _environ() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def peak(process: int) -> float:
     """The most memory that a process had resident, in MB."""
     (line,) = (
         line

@@ -29,6 +29,8 @@ from remit.policy.vocabulary import Dial
 HERE = Path(__file__).parent
 SERVER = str(HERE / "servers" / "server.py")
 SPACE = "s"
+#: Seconds after which a conversation fails, on however slow a machine.
+LIMIT = 120
 
 #: What the operator says of the server; `undeclared` and `grown` are not in it.
 CATALOG = """
@@ -197,15 +199,16 @@ async def client_of(transport: Any, mode: str, **more: Any) -> AsyncIterator[Cal
         if isinstance(message, types.ToolListChangedNotification):
             news.append(time.monotonic())
 
-    async with Client(transport, mode=mode, message_handler=hear, cache=None, **more) as client:
-        caller = Caller(client, news, told)
-        if mode == "legacy":
-            yield caller
-            return
-        async with client.listen(
-            tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
-        ):
-            yield caller
+    with anyio.fail_after(LIMIT):
+        async with Client(transport, mode=mode, message_handler=hear, cache=None, **more) as client:
+            caller = Caller(client, news, told)
+            if mode == "legacy":
+                yield caller
+                return
+            async with client.listen(
+                tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+            ):
+                yield caller
 
 
 async def until(true: Callable[[], bool], seconds: float = 5.0) -> None:

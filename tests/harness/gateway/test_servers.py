@@ -13,6 +13,7 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from remit.harness.gateway import claims
 from remit.harness.gateway.server import Gateway
 from remit.harness.store import OPERATOR
 from tests.harness.gateway.rig import HERE, SPACE, Caller, Place, calling, gone, text_of, until
@@ -54,6 +55,13 @@ def test_garbage(place: Place) -> None:
     assert (text, error) == ("{}", False)
     assert place.codes.count("server-garbage") == 1
     assert "`Welcome!`" in messages(place)
+
+
+def test_late(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client is not kept waiting for a slow server: it is told of the rest, and a person why."""
+    monkeypatch.setattr(claims, "OPENING", 0.05)
+    anyio.run(_one, tiny(place, "mute", start_seconds=0.5))
+    assert "the server `test` is late, so only tools are claimed of it" in messages(place)
 
 
 def test_mute(place: Place) -> None:

@@ -11,10 +11,10 @@ import mcp_types as types
 from remit.harness.gateway.fleet import Fleet
 from remit.policy.problems import Problem, Severity
 
-__all__ = ["claims"]
+__all__ = ["OPENING", "claims"]
 
 #: Seconds that an opening waits for the servers to say what they can do.
-_OPENING = 5.0
+OPENING = 5.0
 
 
 async def claims(fleet: Fleet, report: Callable[[Problem], None]) -> Mapping[str, Any]:
@@ -22,7 +22,7 @@ async def claims(fleet: Fleet, report: Callable[[Problem], None]) -> Mapping[str
 
     A client is told once, and many give up on an opening that takes long.
     """
-    with anyio.move_on_after(_OPENING):
+    with anyio.move_on_after(OPENING):
         for served in fleet:
             await served.upstream.settled()
     for served in fleet:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+import anyio
 import mcp_types as types
 from attrs import define, field
 
@@ -60,6 +61,8 @@ class Served:
     offered: tuple[Tool, ...] | None = field(default=None, init=False)
     #: The client's requests that it is at, the newest last.
     flights: list[Flight] = field(factory=list, init=False)
+    #: Its log lines that are on their way to the client.
+    lines: list[anyio.Event] = field(factory=list, init=False)
     #: How often it said that its resources or prompts changed.
     turns: Counter[str] = field(factory=Counter, init=False)
     #: Can the client's model be asked.

@@ -162,13 +162,16 @@ class Forwarding:
         level = self.logs.wanted(whose())
         await self.logs.attune(link, level)
         wanted = "progress_token" in (whose().meta or {})
-        return await link.request(
-            paused.method,
-            sent,
-            on_progress if wanted else None,
-            offered=paused.served.upstream.offered,
-            level=level,
-        )
+        try:
+            return await link.request(
+                paused.method,
+                sent,
+                on_progress if wanted else None,
+                offered=paused.served.upstream.offered,
+                level=level,
+            )
+        finally:
+            await self.logs.told(paused.served)
 
     @contextmanager
     def _flight(self, ctx: Context, served: Served, errand: Errand | None = None) -> Iterator[None]:

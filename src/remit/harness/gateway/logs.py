@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, get_args
 
+import anyio
 import mcp_types as types
 from attrs import define, field
 from mcp.shared.exceptions import MCPError
@@ -59,6 +60,20 @@ class Logs:
 
     async def tell(self, served: Served, params: types.LoggingMessageNotificationParams) -> None:
         """Pass a line on, under the server's name."""
+        passed = anyio.Event()
+        served.lines.append(passed)
+        try:
+            await self._pass(served, params)
+        finally:
+            served.lines.remove(passed)
+            passed.set()
+
+    async def told(self, served: Served) -> None:
+        """Wait for the lines that came before an answer: a modern client has none after it."""
+        for line in tuple(served.lines):
+            await line.wait()
+
+    async def _pass(self, served: Served, params: types.LoggingMessageNotificationParams) -> None:
         session = self.peer.session
         if session is None or await self.judge.locked():
             return
