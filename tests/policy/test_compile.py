@@ -4,15 +4,22 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from remit.policy.ceiling import Ceiling
 from remit.policy.compile import compile_profile
 from remit.policy.decision import Cause
 from remit.policy.gate import Setting
 from remit.policy.profile import Brief, Profile, Side
+from remit.policy.selectors import admits_nothing, admits_targets
 from remit.policy.tools import CallEffects, Catalog, Tool
 from remit.policy.vocabulary import Dial, Layer, Tier, Unknown, Verdict, world_changing
 from tests.policy import worlds
+
+PATTERNS = (
+    "docs/**", "docs/*", "docs/a", "src/**", "**/a", "?ocs/in/*", "**", "*",
+    "!docs/**", "!docs/a", "!**", "!**/a", "!docs/*", "!s?c/**",
+)  # fmt: skip
 
 READ = Tool("git", "log", Tier.READ, groups={"git"})
 COMMIT = Tool("git", "commit", Tier.WRITE, {"worktree.write", "git.commit"}, {"git"})
@@ -117,6 +124,35 @@ class TestClassified:
 
         for dial in Dial:
             assert compiled.decide("log", dial, found).cause is Cause.PROTECTED
+
+    @pytest.mark.parametrize(
+        ("lists", "visible"),
+        [
+            ([["docs/**"], ["docs/*.md"]], True),
+            ([["docs/**"], ["src/**"]], False),
+            ([["docs/**"], ["src/**", "**/a"]], True),
+            ([["docs/in/*", "!docs/**"]], False),
+            ([["docs/**", "!docs/in/**"]], True),
+            ([["docs/a"], ["!docs/a"]], False),
+            ([["**"], ["a/**"], ["b/**", "!**"]], False),
+            ([[]], False),
+        ],
+    )
+    def test_limits_without_a_target_hide(self, lists: list[list[str]], visible: bool) -> None:
+        """A tool that always has an effect for which plainly no target is left is not shown."""
+        limit = {"worktree.write": frozenset(map(frozenset[str], lists))}
+        tool = Tool("s", "edit", Tier.WRITE, {"worktree.write"}, (), "c", [["worktree.write"]])
+        compiled = compile_profile(_profile(limit=limit), Catalog([tool], {"c"}))
+
+        assert compiled.admits("edit") is visible
+
+    @given(st.sets(st.frozensets(st.sampled_from(PATTERNS), min_size=1), min_size=1, max_size=3))
+    def test_what_has_a_target_is_not_given_up(self, lists: set[frozenset[str]]) -> None:
+        """No limits are taken to leave nothing while a target is within all of them."""
+        targets = ("docs/a", "docs/in/a", "src/a", "a", "docs/", "")
+        reached = any(all(admits_targets(one, [t]) for one in lists) for t in targets)
+
+        assert not (reached and admits_nothing(frozenset(lists)))
 
     @pytest.mark.parametrize(
         ("targets", "verdict"),

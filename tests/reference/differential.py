@@ -12,24 +12,30 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import SystemRandom
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
 import remit.policy
+from remit.harness.frames import judge
 from remit.policy.ceiling import TOP
 from remit.policy.compile import Compiled, compile_profile
 from remit.policy.decision import Decision
+from remit.policy.grants import covering
 from remit.policy.projection import Host, Projection
 from remit.policy.tools import Call, CallEffects, Facts, Tool
+from remit.policy.vocabulary import Verdict
 from tests.reference import model
 from tests.reference.model import Answer, Rules
 from tests.reference.worlds import LOOK, Use, World, build
 
-__all__ = ["Difference", "Tally", "compare", "shares"]
+__all__ = ["GRANTED", "Difference", "Tally", "compare", "shares"]
 
 #: How often each layer and cause decided: "gate", "gate/setting".
 Tally = Counter[str]
+#: The cause of what a grant let through, which is no decision of the policy's.
+GRANTED = "granted"
 #: Where two answers differ, the engine's and the model's.
 Found = tuple[str, object, object]
 T = TypeVar("T")
@@ -48,9 +54,10 @@ class Difference:
 
     def __str__(self) -> str:
         shown = [f"world {self.number} of seed {self.seed}: {self.what}"]
-        for name in ("sides", "tools", "settings", "uses"):
+        for name in ("sides", "tools", "settings", "grants", "uses"):
             shown += [f"  {name}:", *(f"    {one}" for one in getattr(self.world, name))]
         shown += [f"  brief: {self.world.brief}", f"  askable: {self.world.askable}"]
+        shown += [f"  locked: {self.world.locked}"]
         return "\n".join([*shown, f"  engine: {self.engine}", f"  model:  {self.model}"])
 
 
@@ -75,8 +82,9 @@ def shares(tally: Mapping[str, int]) -> dict[str, float]:
 def _differences(world: World, tally: Tally | None = None) -> Iterator[Found]:
     rules = Rules(
         tuple(s.ceiling for s in world.sides), world.brief, world.tools, world.classifiers,
-        world.settings, world.admitted, world.askable,
+        world.settings, world.admitted, world.askable, world.grants, world.locked,
     )  # fmt: skip
+    bare = rules._replace(grants=(), locked=False)
     compiled = compile_profile(
         world.profile, world.catalog, world.settings, world.admitted, world.askable
     )
@@ -85,17 +93,18 @@ def _differences(world: World, tally: Tally | None = None) -> Iterator[Found]:
         yield "surface", [t.key for t in compiled.surface], [t.key for t in shown]
     for tool, dial in dict.fromkeys((use.tool, use.dial) for use in world.uses):
         engine = _told(compiled.decide(tool, dial))
-        expected = model.judge(rules, tool, dial, lambda _: None)
+        expected = model.judge(bare, tool, dial, lambda _: None)
         if engine != expected:
             yield f"decide `{tool}` under {dial} with nothing seen", engine, expected
     for use in world.uses:
         if use.seen is not None:
             engine = _told(compiled.decide(use.tool, use.dial, use.seen))
-            expected = model.judge(rules, use.tool, use.dial, _saw(use.seen))
+            expected = model.judge(bare, use.tool, use.dial, _saw(use.seen))
             if engine != expected:
                 yield f"decide `{use.tool}` under {use.dial} with what was seen", engine, expected
-        engine = _judged(compiled, use)
-        expected = model.judge(rules, use.tool, use.dial, _looks(world, use), _objection(use))
+        engine = _judged(compiled, use, world)
+        looks, objection = _looks(world, use), _objection(use)
+        expected = model.judge(rules, use.tool, use.dial, looks, objection, use.args)
         if tally is not None:
             tally.update((expected.layer, f"{expected.layer}/{expected.cause}"))
         if engine != expected:
@@ -107,7 +116,9 @@ def _told(decision: Decision) -> Answer:
     return Answer(decision.verdict, decision.layer, decision.cause, decision.detail, dial)
 
 
-def _judged(compiled: Compiled, use: Use) -> Answer:
+def _judged(compiled: Compiled, use: Use, world: World) -> Answer:
+    """Judge as a session does: a frame of the space, and grants where it would ask."""
+
     def look(call: Call, tool: Tool, facts: Facts) -> CallEffects:
         if use.looked is None:
             raise ValueError("odd")
@@ -119,7 +130,18 @@ def _judged(compiled: Compiled, use: Use) -> Answer:
         classifiers={LOOK: look},
         guards={"calm": lambda *_: None, "strict": lambda *_: use.objection},
     )
-    return _told(projection.judge(Call(use.tool), use.dial, seen=use.seen).decision)
+    call = Call(use.tool, use.args)
+    space = SimpleNamespace(dial=use.dial, effects=world.settings, locked=world.locked)
+    frame: Any = SimpleNamespace(projection=projection, space=space, floors=())
+    engine: Any = None  # a step that nothing changed meanwhile needs none
+
+    judged = judge(engine, frame, frame, lambda p, dial: p.judge(call, dial, seen=use.seen))
+    found, tool = judged.judgement.found, judged.judgement.tool
+    if judged.judgement.decision.verdict is Verdict.ASK and tool is not None:
+        grants = [g for g in world.grants if g.tool == tool.key]
+        if covering(grants, compiled.catalog.shape(tool), use.args, found, judged.asked):
+            return Answer("allow", "gate", GRANTED)
+    return _told(judged.judgement.decision)
 
 
 def _looks(world: World, use: Use) -> Callable[[Tool], CallEffects | None]:
@@ -166,7 +188,7 @@ def _shrink(world: World, found: Found) -> tuple[World, Found]:
 
 
 def _smaller(world: World) -> Iterator[World]:
-    for name in ("uses", "sides", "tools", "settings"):
+    for name in ("uses", "sides", "tools", "settings", "grants"):
         given = getattr(world, name)
         if len(given) > 8:  # halves first: most of a world has nothing to do with it
             yield evolve(world, **{name: given[: len(given) // 2]})
@@ -175,6 +197,8 @@ def _smaller(world: World) -> Iterator[World]:
             yield evolve(world, **{name: given[:i] + given[i + 1 :]})
     if world.brief is not None:
         yield evolve(world, brief=None)
+    if world.locked:
+        yield evolve(world, locked=False)
     for i, side in enumerate(world.sides):
         for field in ("tier", "refuse", "unknown", "allow", "deny", "limit"):
             if getattr(side.ceiling, field) != getattr(TOP, field):

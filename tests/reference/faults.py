@@ -66,7 +66,7 @@ FAULTS = (
     Fault("a declared spawn is not the unknown", "guard",
           "if unread and _SPAWN in effects:", "if False:"),
     Fault("a limit without a target hides nothing", "guard",
-          "any(map(admits_nothing, ceiling.limit[e]))", "False"),
+          "admits_nothing(ceiling.limit[e])", "False"),
     Fault("what is seen replaces what is declared", "guard",
           "found.effects | shape.effects", "found.effects or shape.effects"),
     Fault("effects beyond the declared bound pass as understood", "guard",
@@ -97,6 +97,8 @@ FAULTS = (
           '"[^/]*"', '".*"'),
     Fault("excluding patterns exclude nothing", "selectors",
           "any(target_matches(p, t) for p in no)", "False"),
+    Fault("limits that exclude each other leave a tool there", "selectors",
+          "a.startswith(b) or b.startswith(a)", "True"),
     Fault("no target is within every limit", "selectors",
           "return bool(seen) and all(", "return all("),
     Fault("a source is not looked at", "tools",
@@ -105,6 +107,13 @@ FAULTS = (
           "if len(at) == 1 and n not in keys", "if n not in keys"),
     Fault("a classifier that nobody brings counts as there", "tools",
           "(tool.classify is None or tool.classify in self.classifiers)", "True"),
+    Fault("a grant of some arguments answers for any", "grants",
+          "if g.args == spelt", "if g.args"),
+    Fault("a grant of one target answers for all", "grants",
+          "for target in found.targets.get(effect, ()) or (None,):",
+          "for target in found.targets.get(effect, ())[:1] or (None,):"),
+    Fault("a grant answers for what could not be read", "grants",
+          "if not shape.declared or found.opaque:", "if not shape.declared:"),
     Fault("opaque only if everybody says so", "tools",
           "self.opaque or other.opaque", "self.opaque and other.opaque"),
     Fault("what the host saw is dropped", "projection",
@@ -119,13 +128,13 @@ def seed_and_run(
 ) -> tuple[Outcome, str]:
     """Copy the engine into ``folder``, make the fault, and compare; None is the engine as it is."""
     engine = folder / "src"
-    for part in ("__init__.py", "policy"):
-        source, copy = ROOT / "src" / "remit" / part, engine / "remit" / part
+    for source in (ROOT / "src" / "remit").iterdir():
+        copy = engine / "remit" / source.name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
+        if source.name == "policy":
             shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, copy)
+        elif source.name != "__pycache__":
+            copy.symlink_to(source)
     if fault is not None:
         module = engine / "remit" / "policy" / f"{fault.module}.py"
         text = module.read_text()

@@ -6,22 +6,19 @@ it asks each side in turn and never combines them. Texts of causes are those of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
-from typing import NamedTuple
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from remit.policy.ceiling import Ceiling
 from remit.policy.gate import Setting
+from remit.policy.grants import Grant
 from remit.policy.profile import Brief
 from remit.policy.tools import CallEffects, Tool
+from tests.reference.words import hopeless, like, names, ordered
 
 TIERS = ["read", "write", "execute"]
 VERDICTS = ["allow", "ask", "deny"]
-EFFECTS = [
-    "worktree.write", "file.delete", "file.write_outside", "git.commit", "git.push", "pr.create",
-    "pr.publish", "vendor.write", "package.install", "package.publish", "process.spawn",
-    "workspace.mutate", "enclosure.control", "record.write", "network.egress", "secret.read",
-]  # fmt: skip
 #: dial: nothing world-changing; worktree.write; other changes and what is opaque; nobody said.
 TABLE = {
     "propose": ("allow", "deny", "deny", "deny"),
@@ -41,6 +38,8 @@ class Rules(NamedTuple):
     settings: tuple[Setting, ...]
     admitted: frozenset[str]
     askable: bool
+    grants: tuple[Grant, ...] = ()
+    locked: bool = False
 
 
 class Answer(NamedTuple):
@@ -53,12 +52,17 @@ class Answer(NamedTuple):
     dial: str | None = None
 
 
+#: A locked space forwards nothing, of servers' tools.
+LOCKED = Answer("deny", "gate", "locked")
+
+
 def judge(
     rules: Rules,
     name: str,
     dial: str,
     look: Callable[[Tool], CallEffects | None],
     objection: str | None = None,
+    args: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Pin, filter, guard, gate: the first that decides wins; a guard of a plugin is a guard."""
     bearers = [t for t in rules.tools if f"{t.source}:{t.name}" == name]
@@ -71,7 +75,8 @@ def judge(
         return Answer("deny", "filter", "ambiguous-name", tuple(keys))
     tool = bearers[0]
     if pinned(rules, tool):
-        return Answer("allow", "pin", "pinned")
+        shut = rules.locked and tool.source != "remit"
+        return LOCKED if shut else Answer("allow", "pin", "pinned")
     if refused := filtered(rules, tool):
         return refused
     try:
@@ -83,7 +88,12 @@ def judge(
         return refused
     if objection is not None:
         return Answer("deny", "guard", "plugin", (objection,))
-    return gated(rules, tool, call, dial)
+    answer = gated(rules, tool, call, dial)
+    if rules.locked and answer.verdict != "deny":
+        return LOCKED
+    if answer.verdict == "ask" and granted(rules, tool, call, dial, args or {}):
+        return Answer("allow", "gate", "granted")
+    return answer
 
 
 def pinned(rules: Rules, tool: Tool) -> bool:
@@ -125,9 +135,9 @@ def certainly(rules: Rules, effects: frozenset[str], limits: bool) -> Answer | N
     """Say what refuses a call that has just these effects, and no target that can be seen."""
     if hit := [e for e in effects if any(e in side.refuse for side in rules.sides)]:
         return Answer("deny", "filter", "refused", ordered(hit))
-    # A limit that names no target at all is a refusal; any limit is, where nobody can look.
-    lists = [(e, patterns) for e in effects for patterns in limits_on(rules, e)]
-    if hit := [e for e, ps in lists if limits or all(p[0] == "!" for p in ps)]:
+    # Limits that plainly leave no target are a refusal; any limit is, where nobody can look.
+    lists = [(e, limits_on(rules, e)) for e in effects]
+    if hit := [e for e, ps in lists if ps and (limits or hopeless(ps))]:
         return Answer("deny", "filter", "limit", ordered(hit))
     if "process.spawn" in effects and refuses_unknown(rules):
         return Answer("deny", "filter", "unread")
@@ -160,17 +170,8 @@ def guarded(rules: Rules, tool: Tool, call: CallEffects) -> Answer | None:
 
 
 def gated(rules: Rules, tool: Tool, call: CallEffects, dial: str) -> Answer:
-    """Read the table, with the operator's settings in the place of cells."""
-    cells = []
-    for effect in ordered(call.effects):
-        for target in call.targets.get(effect, ()) or [None]:
-            cells.append((*cell(rules, effect, target, dial), effect))
-    if undeclared(rules, tool):
-        cells.append((TABLE[dial][3], "undeclared", ""))
-    elif tool.tier != "read" and not tool.effects:
-        cells.append((TABLE[dial][3], "no-effects", ""))
-    if call.opaque:
-        cells.append((TABLE[dial][2], "unread", ""))
+    """Say what the strictest cell says."""
+    cells = cells_of(rules, tool, call, dial)
     verdict = max((v for v, _, _ in cells), key=VERDICTS.index, default="allow")
     if verdict == "ask" and not rules.askable:
         return Answer("deny", "gate", "nobody-to-ask", (), dial)
@@ -184,6 +185,38 @@ def gated(rules: Rules, tool: Tool, call: CallEffects, dial: str) -> Answer:
             return Answer("allow", "gate", "harmless")
     telling = [c for c in ("undeclared", "no-effects", "unread", "effect") if about.get(c)]
     return Answer(verdict, "gate", telling[0], ordered(about[telling[0]]), dial)
+
+
+def granted(
+    rules: Rules, tool: Tool, call: CallEffects, dial: str, args: Mapping[str, Any]
+) -> bool:
+    """Say whether grants answer: one of the arguments, or one for each target of what asks."""
+    if undeclared(rules, tool) or call.opaque:
+        return False
+    own = [g for g in rules.grants if g.tool == f"{tool.source}:{tool.name}"]
+    if any(g.args is not None and json.loads(g.args) == args for g in own):
+        return True
+    for effect in {e for verdict, _, e in cells_of(rules, tool, call, dial) if verdict == "ask"}:
+        targets = call.targets.get(effect, ())
+        mine = [g.target for g in own if g.effect == effect]
+        if not targets or not all(any(like(p or "", t) for p in mine) for t in targets):
+            return False
+    return True
+
+
+def cells_of(rules: Rules, tool: Tool, call: CallEffects, dial: str) -> list[tuple[str, str, str]]:
+    """Read the table, with the operator's settings in the place of cells."""
+    cells = []
+    for effect in ordered(call.effects):
+        for target in call.targets.get(effect, ()) or [None]:
+            cells.append((*cell(rules, effect, target, dial), effect))
+    if undeclared(rules, tool):
+        cells.append((TABLE[dial][3], "undeclared", ""))
+    elif tool.tier != "read" and not tool.effects:
+        cells.append((TABLE[dial][3], "no-effects", ""))
+    if call.opaque:
+        cells.append((TABLE[dial][2], "unread", ""))
+    return cells
 
 
 def cell(rules: Rules, effect: str, target: str | None, dial: str) -> tuple[str, str]:
@@ -225,38 +258,3 @@ def within(patterns: frozenset[str], targets: tuple[str, ...]) -> bool:
     unwanted = [p[1:] for p in patterns if p[0] == "!"]
     inside = [any(like(p, t) for p in wanted) for t in targets]
     return inside != [] and all(inside) and not any(like(p, t) for p in unwanted for t in targets)
-
-
-def names(selector: str, tool: Tool) -> bool:
-    """Say whether an entry of a list names a tool; it is split at its first colon."""
-    if ":" not in selector:
-        return fnmatchcase(tool.name, selector)
-    kind, rest = selector.split(":", 1)
-    if kind == "group":
-        return rest in tool.groups
-    if kind == "tier":
-        return rest == tool.tier
-    return kind in (tool.source, tool.origin) and fnmatchcase(tool.name, rest)
-
-
-def like(pattern: str, target: str) -> bool:
-    """Say whether a target pattern matches: `*` and `?` within a segment, `**` across them."""
-    if not pattern:
-        return not target
-    if pattern.startswith("**/"):
-        rests = [target, *(target[i + 1 :] for i, c in enumerate(target) if c == "/")]
-        return any(like(pattern[3:], rest) for rest in rests)
-    if pattern.startswith("**"):
-        return any(like(pattern[2:], target[i:]) for i in range(len(target) + 1))
-    if pattern[0] == "*":
-        return like(pattern[1:], target) or (
-            target[:1] not in ("", "/") and like(pattern, target[1:])
-        )
-    one = target[:1] not in ("", "/") if pattern[0] == "?" else target[:1] == pattern[0]
-    return one and like(pattern[1:], target[1:])
-
-
-def ordered(effects: Iterable[str]) -> tuple[str, ...]:
-    """Return effects as they are listed: those of the design first, others after, by name."""
-    given = set(effects) - {""}
-    return (*(e for e in EFFECTS if e in given), *sorted(given - set(EFFECTS)))

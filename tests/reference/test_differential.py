@@ -9,8 +9,8 @@ import pytest
 
 from remit.policy.decision import Cause
 from remit.policy.vocabulary import Layer
-from tests.reference import model
-from tests.reference.differential import Tally, compare, shares
+from tests.reference import model, words
+from tests.reference.differential import GRANTED, Tally, compare, shares
 
 #: 1,000 worlds in parts, so that they spread over the cores.
 PARTS, WORLDS = 4, 250
@@ -18,7 +18,7 @@ PARTS, WORLDS = 4, 250
 #: The least share of the calls that each layer decides.
 LAYERS = {Layer.PIN: 0.02, Layer.FILTER: 0.25, Layer.GUARD: 0.08, Layer.GATE: 0.25}
 #: What may decide in each layer; each of them in at least one call of 200.
-CAUSES = {
+CAUSES: dict[Layer, set[str]] = {
     Layer.PIN: {Cause.PINNED},
     Layer.FILTER: {
         Cause.UNKNOWN_TOOL, Cause.AMBIGUOUS, Cause.OTHER_VERB, Cause.DENIED, Cause.TIER,
@@ -27,7 +27,7 @@ CAUSES = {
     Layer.GUARD: {Cause.REFUSED, Cause.LIMIT, Cause.PROTECTED, Cause.UNREAD, Cause.PLUGIN},
     Layer.GATE: {
         Cause.HARMLESS, Cause.EFFECT, Cause.SETTING, Cause.UNDECLARED, Cause.NO_EFFECTS,
-        Cause.UNREAD, Cause.NOBODY,
+        Cause.UNREAD, Cause.NOBODY, Cause.LOCKED, GRANTED,
     },
 }  # fmt: skip
 
@@ -62,12 +62,13 @@ class TestModel:
         """The model imports the engine's plain values and not one function of it."""
         imported = {
             alias.name
-            for node in ast.walk(ast.parse(self.SOURCE))
+            for source in (self.SOURCE, Path(words.__file__).read_text())
+            for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("remit")
             for alias in node.names
         }
 
-        assert imported == {"Brief", "CallEffects", "Ceiling", "Setting", "Tool"}
+        assert imported == {"Brief", "CallEffects", "Ceiling", "Grant", "Setting", "Tool"}
 
     def test_is_short(self) -> None:
         """The model has under 200 lines of code, so that one can see that it is right."""

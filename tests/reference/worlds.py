@@ -6,14 +6,15 @@ of the calls; within a theme everything is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from remit.policy.ceiling import Ceiling
 from remit.policy.gate import Setting
+from remit.policy.grants import Grant
 from remit.policy.profile import Brief, Profile, Side
 from remit.policy.tools import NATIVE, CallEffects, Catalog, Tool
 from remit.policy.vocabulary import ADMITTED, EFFECTS, Dial, Tier, Unknown, Verdict
@@ -22,7 +23,17 @@ __all__ = ["THEMES", "Use", "World", "build"]
 
 T = TypeVar("T")
 
-THEMES = ("wide", "read-only", "names", "limits", "tiers", "settings", "unseen", "anything")
+THEMES = (
+    "wide",
+    "read-only",
+    "names",
+    "limits",
+    "tiers",
+    "settings",
+    "unseen",
+    "grants",
+    "anything",
+)
 
 #: Classes that a plugin brings: one world-changing, one admitted in read-only modes.
 PLUGINS = ("acme.deploy", "acme.glance")
@@ -82,6 +93,7 @@ class Use:
     looked: CallEffects | None = None
     seen: CallEffects | None = None
     objection: str | None = None
+    args: Mapping[str, int] = field(factory=dict)
 
 
 @frozen
@@ -96,6 +108,8 @@ class World:
     uses: tuple[Use, ...]
     admitted: frozenset[str] = ADMITTED | {PLUGINS[1]}
     classifiers: frozenset[str] = frozenset({LOOK})
+    grants: tuple[Grant, ...] = ()
+    locked: bool = False
 
     @property
     def catalog(self) -> Catalog:
@@ -129,7 +143,9 @@ class _Maker:
     def world(self, uses: int) -> World:
         tools = self.tools()
         sides = self.sides()
-        dials = list(Dial) if self.theme != "settings" else [Dial.ASK, Dial.ACCEPT_EDITS, Dial.AUTO]
+        dials = {"settings": [Dial.ASK, Dial.ACCEPT_EDITS, Dial.AUTO], "grants": [Dial.ASK]}.get(
+            self.theme, list(Dial)
+        )
         names = [t.key for t in tools] + [t.name for t in tools]
         return World(
             tuple(sides),
@@ -138,6 +154,8 @@ class _Maker:
             tuple(self.settings()),
             self.chance(0.85),
             tuple(self.use(names, tools, self.random.choice(dials)) for _ in range(uses)),
+            grants=tuple(self.grants(tools)),
+            locked=self.chance(0.06),
         )
 
     def tools(self) -> list[Tool]:
@@ -184,7 +202,7 @@ class _Maker:
         return sides
 
     def ceiling(self) -> Ceiling:
-        if self.theme in ("wide", "settings") and self.chance(0.8):
+        if self.theme in ("wide", "settings", "grants") and self.chance(0.8):
             return Ceiling()
         if self.theme == "read-only":
             unknown = Unknown.REFUSE if self.chance(0.5) else Unknown.ASK
@@ -233,6 +251,19 @@ class _Maker:
             made.append(Setting(effect, self.random.choice(list(Verdict)), target))
         return made
 
+    def grants(self, tools: list[Tool]) -> Iterator[Grant]:
+        """Some of exact arguments, more of an effect on a pattern."""
+        patterns = [p for p in _PATTERNS if p[0] != "!"]
+        for tool in tools:
+            if not self.chance(0.9 if self.theme == "grants" else 0.3):
+                continue
+            if self.chance(0.7):
+                yield Grant(tool.key, '{"n":1}')
+            for effect in sorted(tool.effects):
+                if self.chance(0.8):
+                    target = "**" if self.chance(0.5) else self.random.choice(patterns)
+                    yield Grant(tool.key, None, effect, target)
+
     def use(self, names: list[str], tools: list[Tool], dial: Dial) -> Use:
         if self.chance(0.03):
             name = self.random.choice(("nope", "", ":", "READ_A", "git:", "remit:nope", "read_a "))
@@ -245,7 +276,8 @@ class _Maker:
             at += len(tools)
         looked = None if self.chance(0.03) else self.found(tool)
         seen = self.found(tool) if self.chance(0.3) else None
-        return Use(names[at], dial, looked, seen, "no" if self.chance(0.05) else None)
+        args = {"n": self.random.choice((1, 1, 2))} if self.chance(0.9) else {}
+        return Use(names[at], dial, looked, seen, "no" if self.chance(0.05) else None, args)
 
     def found(self, tool: Tool) -> CallEffects:
         effects = set(self.some(sorted(tool.effects), 0, 3))

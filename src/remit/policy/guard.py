@@ -49,7 +49,7 @@ def _certain(
         return _deny(Layer.FILTER, Cause.REFUSED, *in_order(hit))
     limited = effects & ceiling.limit.keys()
     if not limits:  # whoever looks may find a target within, where there is one
-        limited = frozenset(e for e in limited if any(map(admits_nothing, ceiling.limit[e])))
+        limited = frozenset(e for e in limited if admits_nothing(ceiling.limit[e]))
     if limited:
         return _deny(Layer.FILTER, Cause.LIMIT, *in_order(limited))
     if unread and _SPAWN in effects:

@@ -22,6 +22,8 @@ __all__ = [
     "target_matches",
 ]
 
+_WILD = re.compile("[*?]")
+
 #: Words before the colon that are no source, and the source of the native tools.
 RESERVED_SOURCES = frozenset({"group", "tier", "remit"})
 
@@ -69,9 +71,34 @@ def target_matches(pattern: str, target: str) -> bool:
     return _target_pattern(pattern).fullmatch(target) is not None
 
 
-def admits_nothing(patterns: Iterable[str]) -> bool:
-    """Say whether no target at all can match: there is no pattern but excluding ones."""
-    return all(p.startswith("!") for p in patterns)
+@lru_cache(maxsize=4096)
+def admits_nothing(lists: frozenset[frozenset[str]]) -> bool:
+    """Say whether it is plain that no target can be within all these lists of patterns.
+
+    It is where a list has only excluding patterns, or such as are excluded by the same pattern or
+    by all that begins so, and where all patterns of one list begin otherwise than those of another.
+    Other lists that exclude each other are not seen: a call is judged by its targets all the same.
+    """
+    no = {p[1:] for patterns in lists for p in patterns if p.startswith("!")}
+    covered = tuple(n[:-2] for n in no if n.endswith("**") and _start(n) == n[:-2])
+    starts = [
+        {
+            _start(p)
+            for p in patterns
+            if not p.startswith("!") and p not in no and not _start(p).startswith(covered)
+        }
+        for patterns in lists
+    ]
+    return any(
+        all(not (a.startswith(b) or b.startswith(a)) for a in one for b in other)
+        for one in starts
+        for other in starts
+    )
+
+
+def _start(pattern: str) -> str:
+    """Return what every target of a pattern begins with."""
+    return _WILD.split(pattern, maxsplit=1)[0]
 
 
 def admits_targets(patterns: Iterable[str], targets: Iterable[str]) -> bool:

@@ -110,6 +110,31 @@ def test_of_two_decisions_one_wins(where: Where, now: datetime, race: Race) -> N
     whole(where)
 
 
+def test_of_two_equal_decisions_both_hold(where: Where, now: datetime, race: Race) -> None:
+    """The same decision twice at once is one: neither is told of a conflict, one stands as made."""
+    with made(where) as store:
+        store.spaces.create("demo", "plan", by="operator", now=now)
+        asked = store.approvals.open(
+            ApprovalKind.CALL,
+            space="demo",
+            conversation="c1",
+            requested_by="agent:c1",
+            digest="d",
+            shown="",
+            now=now,
+        )
+
+    def decide(store: Store, number: int) -> str:
+        held = store.approvals.decide(asked.id, True, by=f"operator:{number}", now=now)
+        return str(held.state)
+
+    assert race(decide, 3) == {"approved": 3}
+    with opened(where) as store:
+        told = [e for e in store.log.read() if e.kind == "approval.decided"]
+        assert len(told) == 1
+    whole(where)
+
+
 def test_one_grant_is_used_by_one(where: Where, now: datetime, race: Race) -> None:
     """Four processes that all see an approved call: one forwards it."""
     with made(where) as store:
