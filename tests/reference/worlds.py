@@ -190,6 +190,8 @@ class _Maker:
         least = [self.some(sorted(effects), 1, 2) for _ in range(self.random.choice((0, 0, 1, 2)))]
         if not effects:
             least = []
+        elif self.theme == "limits" and self.chance(0.5):  # so that limits can hide a tool
+            least = [sorted(effects)]
         return Tool(source, name, tier, effects, groups, classify, least)
 
     def sides(self) -> list[Side]:
@@ -231,8 +233,11 @@ class _Maker:
 
     def limit(self, of: float) -> dict[str, frozenset[frozenset[str]]]:
         limited = [e for e in ("worktree.write", "git.push", "acme.deploy") if self.chance(of)]
+        apart = frozenset(frozenset([p]) for p in ("docs/**", "src/*.py"))
         return {
-            e: frozenset(
+            e: apart
+            if self.chance(0.2)
+            else frozenset(
                 frozenset([*self.some(_PATTERNS, 0, 2), *self.some(("docs/**", "**"), 0, 2)])
                 for _ in range(self.random.choice((1, 1, 2)))
             )
