@@ -136,7 +136,7 @@ class Reader:
             elif "file" in block.said:
                 path = self.home / block.said["file"]
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(block.text)
+                path.write_text(self._ours(block.text))
             elif block.language == "console":
                 self._type(page, block)
             elif "run" in block.said:
