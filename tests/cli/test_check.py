@@ -68,7 +68,7 @@ BAD: dict[str, tuple[str | bytes, str, str, int | None, str]] = {
     ),
     "tools/list": ('{"tools": 3}', ".json", "bad-tool-list", 1, ""),
     "deep JSON": ("[" * 20_000, ".json", "too-deep", None, ""),
-    "mode with stages": ("---\nname: x\n---\n", ".md", "kind-later", None, "TOML"),
+    "mode": ("---\nname: x\nstagse: {}\n---\n", ".md", "unknown-key", 3, "`stages`"),
 }
 
 

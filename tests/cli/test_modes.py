@@ -5,7 +5,7 @@ import pytest
 
 from remit.policy.vocabulary import EFFECTS
 from remit.profiles.library import Library
-from remit.profiles.names import ALIASES, BUILT_IN
+from remit.profiles.names import ALIASES, BUILT_IN, BUILT_IN_STAGED
 from tests.cli.conftest import Remit
 
 
@@ -14,7 +14,7 @@ class TestModes:
         """The built-in modes are listed in order, without problems."""
         listed = remit("modes", "--json").json
 
-        assert [m["name"] for m in listed] == list(BUILT_IN)
+        assert [m["name"] for m in listed] == [*BUILT_IN, *BUILT_IN_STAGED]
         assert all(m["problems"] == [] and m["source"] == "built-in" for m in listed)
 
     def test_choice(self, remit: Remit) -> None:
@@ -60,9 +60,7 @@ class TestModes:
         for command in ("modes", "check"):
             said = remit(command)
             assert said.code == 0
-            assert (
-                "docs.tml` is not read: the file of a mode ends in `.toml`" in said.err + said.out
-            )
+            assert "docs.tml` is not read: a mode is a file that ends" in said.err + said.out
             assert ".swp" not in said.err + said.out
         found = [f for f in remit("doctor", "--json").json if "docs.tml" in f["found"]]
         assert [(f["part"], f["state"]) for f in found] == [("user modes", "warning")]
@@ -72,7 +70,11 @@ class TestModes:
         (home / "modes").mkdir()
         (home / "modes" / "any.toml").write_text('name = "docs"\nextends = "plan"\n')
 
-        assert [m["name"] for m in remit("modes", "--json").json] == [*BUILT_IN, "docs"]
+        assert [m["name"] for m in remit("modes", "--json").json] == [
+            *BUILT_IN,
+            *BUILT_IN_STAGED,
+            "docs",
+        ]
         assert remit("show", "docs", "--json").json["chain"][-1] == "docs"
 
     def test_people(self, remit: Remit) -> None:

@@ -12,6 +12,7 @@ from remit.policy.vocabulary import EFFECTS, Posture, Tier, Unknown, world_chang
 from remit.profiles.catalogs import load_catalog, native_catalog
 from remit.profiles.fit import check_with_catalog
 from remit.profiles.library import Library
+from remit.profiles.names import BUILT_IN_STAGED
 from remit.profiles.shipped import shipped_catalogs
 
 LIBRARY = Library.load()
@@ -31,8 +32,11 @@ def brief_of(name: str) -> Brief:
 
 
 def test_the_modes_are_there_without_a_problem() -> None:
-    """S003-3: chat, shown as Agent, plan, review, orchestrate, explore, and what they extend."""
-    assert LIBRARY.names() == NAMES
+    """S003-3: chat, shown as Agent, plan, review, orchestrate, explore, and what they extend.
+
+    The modes with stages come last.
+    """
+    assert LIBRARY.names() == (*NAMES, *BUILT_IN_STAGED)
     assert LIBRARY.problems == ()
     assert LIBRARY.default.label == "Agent"
 

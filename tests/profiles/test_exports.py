@@ -18,12 +18,12 @@ def modules_after(code: str) -> list[str]:
 
 
 def test_importing_the_room_imports_no_library() -> None:
-    """cattrs comes with the loader, tomli_w with the writer, yaml with neither."""
+    """cattrs and yaml come with the loader, tomli_w with the writer."""
     assert modules_after("import remit.profiles") == []
     load = "from remit.profiles import Library; Library.load()"
-    assert modules_after(load) == ["cattrs"]
+    assert modules_after(load) == ["cattrs", "yaml"]
     write = "from remit.profiles import write_profile; write_profile(Library.load().default)"
-    assert modules_after(f"{load}\n{write}") == ["cattrs", "tomli_w"]
+    assert modules_after(f"{load}\n{write}") == ["cattrs", "yaml", "tomli_w"]
 
 
 @pytest.mark.parametrize("name", remit.profiles.__all__)

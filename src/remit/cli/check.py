@@ -12,7 +12,7 @@ from attrs import evolve
 from remit.cli.failures import FINE, NO
 from remit.cli.options import Place, as_json, in_place, with_catalogs
 from remit.cli.output import emit, note, problem_value, say, show_problems
-from remit.policy.problems import InputError, Position, Problem, RemitError, Severity
+from remit.policy.problems import InputError, Problem, RemitError, Severity
 from remit.policy.profile import Profile
 from remit.policy.tools import Catalog
 
@@ -91,10 +91,7 @@ def _source(place: Place, source: Source, tools: Catalog | None) -> Iterator[Pro
     from remit.profiles.catalogs import parse_catalog
 
     ending = PurePath(source.file).suffix
-    if ending == ".md":
-        message = "files of modes with stages come with a later release"
-        yield Problem("kind-later", message, "write the mode as TOML", Position(source.file))
-    elif ending == ".json" or _has_tools(source):
+    if ending == ".json" or (ending != ".md" and _has_tools(source)):
         yield from parse_catalog(source, known=place.engine.effects).problems
     elif PurePath(source.file).name == "remit.toml":
         yield from _configuration(source)

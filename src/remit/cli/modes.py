@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from remit.cli.app import Family
+from remit.cli.mode_files import delete, edit, new
 from remit.cli.options import Place, as_json, in_place, with_narrowing
 from remit.cli.output import (
     emit,
@@ -20,6 +22,7 @@ from remit.cli.output import (
     where_value,
     width,
 )
+from remit.cli.stages import show_workflow, workflow_value
 from remit.policy.ceiling import TOP, Ceiling
 from remit.policy.problems import Position, Problem
 from remit.policy.profile import Brief, Profile, Side, shown
@@ -31,11 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["ceiling_value", "effects", "modes", "show"]
 
 
-@click.command()
+@click.group(cls=Family, invoke_without_command=True, meant="`remit show {}` shows a mode")
 @as_json
 @in_place
 def modes(place: Place, as_json: bool) -> None:
-    """List the modes, with what keeps a broken one from use."""
+    """List the modes, with what keeps a broken one from use; or make, edit and delete yours."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
     library = place.engine.library
     entries = (*library.entries, *_unread(library.unread))
     if as_json:
@@ -48,9 +53,15 @@ def modes(place: Place, as_json: bool) -> None:
     show_problems((*library.problems, *place.passed_over()))
 
 
+for _command in (new, edit, delete):
+    modes.add_command(_command)
+
+
 def _choice(entry: Entry) -> str:
     if entry.profile is None:
         return "no: broken"
+    if entry.workflow is not None:
+        return "not yet"
     return "yes" if entry.selectable else "no"
 
 
@@ -59,8 +70,15 @@ def _unread(problems: Iterable[Problem]) -> Iterator[Entry]:
     from remit.profiles.resolution import Entry
 
     for problem in problems:
-        name = PurePath(problem.where.file).stem
+        name = _name(PurePath(problem.where.file))
         yield Entry(name, name, problem.where.file, problems=(problem,))
+
+
+def _name(path: PurePath) -> str:
+    """Return the name of a mode by its file; a template's is that of the folder around it."""
+    if path.parent.name == "templates":
+        path = path.parent
+    return path.stem if path.suffix == ".toml" else path.parent.name
 
 
 def _mode_value(entry: Entry) -> dict[str, Any]:
@@ -93,14 +111,18 @@ def show(
     With --format toml it is the mode's own file, without what else narrows it.
     """
     profile = place.narrowed(place.engine.profile(mode), *parents, overlay=overlay)
+    entry = place.engine.entry(mode)
     if as_json or form == "json":
-        emit(profile_value(profile, place.engine.library.aliases(profile.name)))
+        value = profile_value(profile, place.engine.library.aliases(profile.name))
+        emit(value | ({"workflow": workflow_value(entry)} if entry.workflow else {}))
     elif form == "toml":
         from remit.profiles.writer import write_profile
 
         click.echo(write_profile(profile), nl=False)
     else:
         _show(profile, place.engine.library.aliases(profile.name))
+        if entry.workflow is not None:
+            show_workflow(entry)
 
 
 def profile_value(profile: Profile, aliases: Iterable[str]) -> dict[str, Any]:

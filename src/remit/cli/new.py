@@ -59,7 +59,8 @@ def _start(kind: str, out: str | None) -> None:
 
 @click.command()
 @click.argument(
-    "kind", type=click.Choice(["profile", "catalog", "overlay", "config", "servers", "pipeline"])
+    "kind",
+    type=click.Choice(["profile", "mode", "catalog", "overlay", "config", "servers", "pipeline"]),
 )
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of file, for editors: a line `#:schema FILE` names it."""

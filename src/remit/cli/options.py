@@ -116,7 +116,8 @@ class Place:
 
     def passed_over(self) -> tuple[Problem, ...]:
         """Return a warning for each file among the modes that is not taken for one."""
-        taken = set(self.mode_files)
+        files = self.mode_files
+        taken = {*files, *(f.parent for f in files if f.parent != self.workspace.modes)}
         try:
             others = sorted(p for p in self.workspace.modes.iterdir() if p not in taken)
         except FileNotFoundError:
@@ -124,7 +125,8 @@ class Place:
         return tuple(
             Problem(
                 "mode-passed-over",
-                f"`{path}` is not read: the file of a mode ends in `.toml`",
+                f"`{path}` is not read: a mode is a file that ends in `.toml`, or a folder "
+                "with a `mode.md`",
                 "rename it, or put it elsewhere",
                 severity=Severity.WARNING,
             )

@@ -30,6 +30,9 @@ from remit.profiles.catalogs import native_catalog, parse_catalog
 from remit.profiles.ceilings import parse_overlay
 from remit.profiles.fit import check_with_catalog
 from remit.profiles.library import Library
+from remit.profiles.resolution import Entry
+from remit.profiles.shipped import sample as mode_sample
+from remit.profiles.shipped import samples
 from remit.profiles.source import WRITTEN_BY_US, decode, read_source
 from remit.profiles.source import Source as TextSource
 from remit.profiles.terms import Terms
@@ -166,13 +169,25 @@ class Engine:
 
     def profile(self, name: str) -> Profile:
         """Return a mode by name, alias or path of a file; raises `InputError` with near misses."""
-        if "/" in name or name.endswith(".toml"):
+        if "/" in name or name.endswith((".toml", ".md")):
             return self.library.read(name)
+        if name not in self.library.names() and name in samples():
+            return self.library.parse(mode_sample(name))
         sample = files("remit").joinpath("profiles", "samples", f"{name}.toml")
         if name not in self.library.names() and sample.is_file():
             # A sample is anybody's to copy: a mode of that name takes its place.
             return self.library.read(str(sample))
         return self.library.get(name)
+
+    def entry(self, name: str) -> Entry:
+        """Return what is known of a mode, named as for `profile`; raises `InputError`."""
+        if "/" in name or name.endswith((".toml", ".md")):
+            return self.library.examine(read_source(name))
+        if name not in self.library.names() and name in samples():
+            return self.library.examine(mode_sample(name))
+        if name not in self.library.names() and self.library.resolve(name) == name:
+            return Entry(name, name, "sample")
+        return self.library.entry(name)
 
     def in_force(self, mode: str) -> Profile:
         """Return the profile of a stored mode; one that no longer resolves admits nothing.

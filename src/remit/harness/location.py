@@ -21,7 +21,7 @@ from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem
 from remit.profiles.document import Findings, parse_toml
 from remit.profiles.names import SOURCE_NAME
-from remit.profiles.source import read_source
+from remit.profiles.source import MODE_FILE, read_source
 from remit.profiles.structure import salvage
 
 __all__ = [
@@ -191,9 +191,15 @@ def init(workspace: Location, *, now: datetime) -> Made:
 
 
 def mode_files(folder: Path) -> list[Path]:
-    """Return the user's profiles; raises `InputError` if nobody can say which there are."""
+    """Return the user's profiles, then modes; raises `InputError` if nobody can say which.
+
+    Nothing but this one folder is ever looked at: a repository can bring no mode (S000-6).
+    """
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+        found = sorted(folder.iterdir())
+        profiles = [path for path in found if path.suffix == ".toml"]
+        inside = (path / MODE_FILE for path in found if path not in profiles)
+        return [*profiles, *(path for path in inside if path.is_symlink() or path.exists())]
     except FileNotFoundError:
         return []
     except OSError as error:

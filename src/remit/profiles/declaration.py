@@ -14,6 +14,7 @@ from remit.policy.ceiling import TOP, Ceiling
 from remit.policy.placeholders import PLACEHOLDERS, unknown_placeholders
 from remit.policy.problems import InputError, Position, Problem, Severity
 from remit.policy.profile import Brief, Example
+from remit.policy.workflow import Workflow
 from remit.profiles.ceilings import read_ceiling
 from remit.profiles.document import Document, Findings, parse_toml
 from remit.profiles.names import DEFAULT_CHILDREN, MODE_NAME, RESERVED, TOOL_NAME, TOP_MODE
@@ -23,7 +24,7 @@ from remit.profiles.source import Source
 from remit.profiles.structure import Misshapen, described, quoted, salvage, structure
 from remit.profiles.terms import Terms
 
-__all__ = ["Declaration", "declare"]
+__all__ = ["Declaration", "check_line", "check_name", "declare"]
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -47,6 +48,10 @@ class Declaration:
     examples: tuple[Example, ...] = ()
     problems: tuple[Problem, ...] = ()
     named: bool = False
+    #: The key that names the parent.
+    parent_key: str = "extends"
+    #: The stages of a mode that has any.
+    workflow: Workflow | None = None
 
     @property
     def broken(self) -> bool:
@@ -110,11 +115,11 @@ def _check(
     document = Document(source, _NOTHING, lost=lost)
     found = Findings(document)
     found.problems += problems
-    _check_name(file.name, source.built_in, found)
+    check_name(file.name, source.built_in, found)
     if file.label is not None:
-        _check_line(file.label, ("label",), found)
+        check_line(file.label, ("label",), found)
     if file.intent:
-        _check_line(file.intent, ("intent",), found)
+        check_line(file.intent, ("intent",), found)
     return Declaration(
         source,
         file.name,
@@ -129,7 +134,8 @@ def _check(
     )
 
 
-def _check_name(name: str, built_in: bool, found: Findings) -> None:
+def check_name(name: str, built_in: bool, found: Findings) -> None:
+    """Report a name that no mode may have, or no mode of a user's."""
     if not MODE_NAME.fullmatch(name):
         hint = "up to 64 small letters, digits and dashes, a letter first"
         found.report("bad-name", f"`{quoted(name)}` is no name of a mode", ("name",), hint)
@@ -138,7 +144,8 @@ def _check_name(name: str, built_in: bool, found: Findings) -> None:
         found.report("reserved-name", f"the name `{name}` is reserved", ("name",), hint)
 
 
-def _check_line(text: str, path: KeyPath, found: Findings) -> None:
+def check_line(text: str, path: KeyPath, found: Findings) -> None:
+    """Report a text that is not one short line."""
     if not (text.strip() and text.isprintable() and len(text) <= 400):
         message = f"`{quoted(text)}` is not one line of text"
         found.report("bad-text", message, path, "write up to 400 letters on one line")
@@ -153,7 +160,7 @@ def _brief(file: BriefFile, terms: Terms, found: Findings) -> Brief:
         message = "`required` asks for a result, and no verb delivers one"
         found.report("no-verb", message, ("brief", "required"), "name one in `verbs`", key=True)
     if file.noun is not None:
-        _check_line(file.noun, ("brief", "noun"), found)
+        check_line(file.noun, ("brief", "noun"), found)
     for i, name in enumerate(file.missed):
         if not TOOL_NAME.fullmatch(name):
             message = f"`{quoted(name)}` is no name of a tool"

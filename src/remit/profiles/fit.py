@@ -18,7 +18,7 @@ from remit.policy.selectors import glob, split
 from remit.policy.tools import Call, Catalog
 from remit.policy.vocabulary import EFFECTS, Dial, EffectClass, Verdict, admitted
 from remit.profiles.catalogs import native_catalog
-from remit.profiles.names import BUILT_IN
+from remit.profiles.names import AGENT_ONLY, BUILT_IN
 from remit.profiles.positions import key_path
 from remit.profiles.structure import quoted
 
@@ -71,7 +71,7 @@ def _dead_entries(profile: Profile, catalog: Catalog) -> Iterator[Problem]:
         if side.name in BUILT_IN and side.name != profile.name:
             continue
         for key, selector, where, path in _entries(side):
-            if catalog.select(selector):
+            if selector == AGENT_ONLY or catalog.select(selector):
                 continue
             hint = _meant(selector, catalog)
             if not hint and (ours or split(selector)[0] == "tier"):

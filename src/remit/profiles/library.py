@@ -17,11 +17,19 @@ from remit.policy.profile import Profile
 from remit.policy.tools import Catalog
 from remit.policy.vocabulary import EFFECTS, EffectClass
 from remit.profiles.catalogs import native_catalog
-from remit.profiles.declaration import Declaration, declare
+from remit.profiles.declaration import Declaration
 from remit.profiles.inheritance import mode_hint
-from remit.profiles.names import ALIASES, BUILT_IN, DEFAULT_CHILDREN, RESERVED, TOP_MODE
+from remit.profiles.mode_declaration import declare_all
+from remit.profiles.names import (
+    ALIASES,
+    BUILT_IN,
+    BUILT_IN_STAGED,
+    DEFAULT_CHILDREN,
+    RESERVED,
+    TOP_MODE,
+)
 from remit.profiles.resolution import Entry, resolve
-from remit.profiles.shipped import built_in_sources
+from remit.profiles.shipped import built_in_modes, built_in_sources
 from remit.profiles.source import Source, read_source
 from remit.profiles.structure import quoted
 from remit.profiles.terms import Terms
@@ -57,7 +65,8 @@ class Library:
         terms = Terms(known, native_catalog() if tools is None else tools)
         given = tuple(sources)
         ours = () if any(s.built_in for s in given) else built_in_sources()
-        declared = tuple(sorted(declare(*ours, *given, terms=terms), key=_listing))
+        every = (*ours, *built_in_modes(), *given)
+        declared = tuple(sorted(declare_all(*every, terms=terms), key=_listing))
         return cls(terms, declared, resolve(declared, terms, {}))
 
     def replace(self, source: Source) -> Library:
@@ -65,7 +74,7 @@ class Library:
 
         Costs that file and what extends it, unless a name comes or goes.
         """
-        (new,) = declare(source, terms=self.terms)
+        (new,) = declare_all(source, terms=self.terms)
         files = [d.source.file for d in self.declarations]
         declared = list(self.declarations)
         if source.file not in files:
@@ -126,6 +135,10 @@ class Library:
     def choose(self, name: str) -> Profile:
         """Return a profile that an operator may give a space; raises `InputError` (S003-21)."""
         profile = self.get(name)
+        if self.entry(name).workflow is not None:
+            message = f"mode `{profile.name}` has stages, and nothing runs them yet"
+            hint = "a space takes modes without stages; a later release runs the others"
+            raise InputError(Problem("staged-later", message, hint))
         if not profile.selectable:
             choice = ", ".join(f"`{e.name}`" for e in self.entries if e.selectable)
             raise InputError(
@@ -159,9 +172,9 @@ class Library:
 
     def examine(self, source: Source) -> Entry:
         """Return what a text declares, with all that is wrong with it; never raises."""
-        (declared,) = declare(source, terms=self.terms)
+        (declared,) = declare_all(source, terms=self.terms)
         if not source.built_in and declared.name in RESERVED:
-            (as_ours,) = declare(evolve(source, built_in=True), terms=self.terms)
+            (as_ours,) = declare_all(evolve(source, built_in=True), terms=self.terms)
             ours, same = self._by_name.get(declared.name), self._alone(as_ours)
             if ours and same.profile and same.profile == ours.profile:
                 return ours
@@ -175,7 +188,11 @@ class Library:
 
     def _untouched(self, name: str) -> Mapping[str, Entry]:
         """Return what a change of one profile leaves as it is."""
-        return {e.name: e for e in self.entries if e.profile and name not in e.profile.chain}
+        return {
+            e.name: e
+            for e in self.entries
+            if e.profile and not any(name in p.chain for p in (e.profile, *e.stages.values()))
+        }
 
 
 def _usable(entry: Entry) -> Profile:
@@ -186,5 +203,6 @@ def _usable(entry: Entry) -> Profile:
 
 def _listing(declaration: Declaration) -> int:
     """Return where a profile is listed: ours first, then the others as they came."""
-    ours = declaration.source.built_in and declaration.name in BUILT_IN
-    return BUILT_IN.index(declaration.name) if ours else len(BUILT_IN)
+    listed = (*BUILT_IN, *BUILT_IN_STAGED)
+    ours = declaration.source.built_in and declaration.name in listed
+    return listed.index(declaration.name) if ours else len(listed)

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 __all__ = [
+    "AGENT_ONLY",
     "ALIASES",
     "BUILT_IN",
+    "BUILT_IN_STAGED",
     "DEFAULT_CHILDREN",
     "MODE_NAME",
     "PULL_REQUEST_MODE",
@@ -28,6 +30,12 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 #: The profiles that remit ships, in the order in which they are listed.
 BUILT_IN = ("chat", "read-only", "plan", "review", "orchestrate", "explore")
+
+#: The modes with stages that remit ships, each in a folder of its own.
+BUILT_IN_STAGED = ("goal",)
+
+#: What modes in Markdown deny: tools of the top mode alone, such as a desktop's (S000-83).
+AGENT_ONLY = "group:agent-only"
 
 #: The absence of policy: what has no parent, what a space without a mode is in, where exits lead.
 TOP_MODE = "chat"
@@ -53,5 +61,5 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-#: Names that no file but our own may bear; the last are promised to modes still to come.
-RESERVED = frozenset({*BUILT_IN, *ALIASES, "goal", "explore"})
+#: Names that no file but our own may bear.
+RESERVED = frozenset({*BUILT_IN, *BUILT_IN_STAGED, *ALIASES})

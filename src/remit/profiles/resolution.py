@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from remit.policy.problems import Problem, Severity
 from remit.policy.profile import Profile
+from remit.policy.workflow import Workflow
 from remit.profiles.declaration import Declaration
 from remit.profiles.inheritance import inherit, mode_hint
 from remit.profiles.names import ALIASES, TOP_MODE
 from remit.profiles.source import WRITTEN_BY_US
+from remit.profiles.staging import stage_profiles
 from remit.profiles.structure import quoted
 from remit.profiles.terms import Terms
 
@@ -29,7 +31,14 @@ class Entry:
     selectable: bool = False
     problems: tuple[Problem, ...] = ()
     profile: Profile | None = field(default=None, repr=False)
-    kind: str = "simple"
+    #: The stages of a mode that has any, and the profile of each.
+    workflow: Workflow | None = field(default=None, repr=False)
+    stages: Mapping[str, Profile] = field(factory=dict, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """Is it ``simple``, or ``staged``: has it runs."""
+        return "staged" if self.workflow else "simple"
 
 
 def resolve(
@@ -48,6 +57,9 @@ def resolve(
     sound = {name: group[0] for name, group in claims.items() if len(group) == 1 and group[0].file}
     for name in sound:
         _settle(name, sound, names, entries, terms)
+    for name, declaration in sound.items():
+        if declaration.workflow is not None and name not in done:
+            entries[name] = _staged(declaration, entries, names)
     return tuple(
         entries[d.name] if d.claims and d.name in entries else _unavailable(d, claims)
         for d in declarations
@@ -106,9 +118,26 @@ def _settled(
         if not known:
             message, hint = f"unknown parent `{quoted(name)}`", mode_hint(name, names)
         code = "broken-parent" if known else "unknown-parent"
-        return _entry(declaration, (document.problem(code, message, ("extends",), hint),))
+        return _entry(
+            declaration, (document.problem(code, message, (declaration.parent_key,), hint),)
+        )
     profile, problems = inherit(declaration, document, file, parent, names, terms)
     return _entry(declaration, problems, profile)
+
+
+def _staged(
+    declaration: Declaration, entries: Mapping[str, Entry], names: Collection[str]
+) -> Entry:
+    """Return the entry of a mode whose stages have met their permissions."""
+    entry, workflow = entries[declaration.name], declaration.workflow
+    if entry.profile is None or workflow is None or declaration.document is None:
+        return evolve(entry, workflow=workflow)
+    usable = {name: e.profile for name, e in entries.items() if e.profile is not None}
+    stages, found = stage_profiles(entry.profile, workflow, declaration.document, usable, names)
+    problems = (*entry.problems, *found.problems)
+    if any(p.severity is Severity.ERROR for p in problems):
+        return evolve(entry, problems=problems, profile=None, workflow=workflow)
+    return evolve(entry, problems=problems, workflow=workflow, stages=stages)
 
 
 def _in_cycle(declaration: Declaration, cycle: Sequence[str]) -> Entry:
@@ -117,7 +146,9 @@ def _in_cycle(declaration: Declaration, cycle: Sequence[str]) -> Entry:
     message = f"it extends itself: {' extends '.join(f'`{n}`' for n in turned)}"
     hint = "one of them must extend a mode outside the circle"
     document = declaration.document
-    problem = document and document.problem("parent-cycle", message, ("extends",), hint)
+    problem = document and document.problem(
+        "parent-cycle", message, (declaration.parent_key,), hint
+    )
     return _entry(declaration, (problem,) if problem else ())
 
 
@@ -147,4 +178,5 @@ def _entry(
         profile is not None and profile.selectable,
         found,
         profile,
+        declaration.workflow,
     )

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 
 import attrs
 
+from remit.profiles.mode_shapes import ModeFile
 from remit.profiles.shapes import CatalogFile, OverlayFile, PipelineFile, ProfileFile
 
 __all__ = ["KINDS", "SHAPES", "schema", "shipped_schema"]
@@ -24,6 +25,7 @@ SHAPES: Mapping[str, type] = types.MappingProxyType(
         "catalog": CatalogFile,
         "overlay": OverlayFile,
         "pipeline": PipelineFile,
+        "mode": ModeFile,
     }
 )
 
@@ -68,8 +70,9 @@ def _key(attribute: attrs.Attribute[Any]) -> dict[str, Any]:
     said = {"description": metadata["doc"]} if "doc" in metadata else {}
     pattern = {"pattern": metadata["pattern"]} if "pattern" in metadata else {}
     default = attribute.default
-    simple = isinstance(default, bool | str) and default != ""
-    return said | _of(attribute.type) | pattern | ({"default": default} if simple else {})
+    simple = isinstance(default, bool | int | str) and default != ""
+    limits = dict(metadata.get("limits", {}))
+    return said | _of(attribute.type) | pattern | limits | ({"default": default} if simple else {})
 
 
 def _of(shape: Any) -> dict[str, Any]:
@@ -85,5 +88,7 @@ def _of(shape: Any) -> dict[str, Any]:
     if isinstance(shape, type) and issubclass(shape, StrEnum):
         return {"enum": [word.value for word in shape]}
     if isinstance(shape, type) and attrs.has(shape):
-        return _table(shape)
-    return {"type": "boolean" if shape is bool else "string"}
+        table = _table(shape)
+        short = getattr(shape, "SHORTHAND", None)
+        return {"anyOf": [table["properties"][short], table]} if short else table
+    return {"type": {bool: "boolean", int: "integer"}.get(shape, "string")}

@@ -7,10 +7,18 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from remit.policy.tools import NATIVE
-from remit.profiles.names import BUILT_IN
-from remit.profiles.source import Source
+from remit.profiles.names import BUILT_IN, BUILT_IN_STAGED
+from remit.profiles.source import MODE_FILE, TEMPLATES, Source
 
-__all__ = ["NATIVE_FILE", "built_in_sources", "shipped_catalog", "shipped_catalogs"]
+__all__ = [
+    "NATIVE_FILE",
+    "built_in_modes",
+    "built_in_sources",
+    "sample",
+    "samples",
+    "shipped_catalog",
+    "shipped_catalogs",
+]
 
 #: The catalogue of the verbs that remit serves itself; it is no server's, so it is not listed.
 NATIVE_FILE = NATIVE
@@ -28,6 +36,33 @@ def built_in_sources() -> tuple[Source, ...]:
         Source((folder / f"{n}.toml").read_text("utf-8"), f"built-in/{n}.toml", built_in=True)
         for n in BUILT_IN
     )
+
+
+@cache
+def built_in_modes() -> tuple[Source, ...]:
+    """Return the built-in modes with stages: files of the format that users have (S000-3)."""
+    folder = _folder("builtin")
+    return tuple(_mode(folder / n, f"built-in/{n}/{MODE_FILE}", True) for n in BUILT_IN_STAGED)
+
+
+def _mode(folder: Traversable, file: str, built_in: bool) -> Source:
+    text = (folder / MODE_FILE).read_text("utf-8")
+    beside = folder / TEMPLATES
+    files = sorted(beside.iterdir(), key=lambda f: f.name) if beside.is_dir() else []
+    templates = tuple((f"{TEMPLATES}/{f.name}", f.read_text("utf-8")) for f in files)
+    return Source(text, file, built_in, templates)
+
+
+@cache
+def samples() -> tuple[str, ...]:
+    """Return the names of the modes that are there to be copied, sorted."""
+    folders = (f for f in _folder("samples").iterdir() if (f / MODE_FILE).is_file())
+    return tuple(sorted(f.name for f in folders))
+
+
+def sample(name: str) -> Source:
+    """Return a mode that is there to be copied; raises `FileNotFoundError` for an unknown name."""
+    return _mode(_folder("samples") / name, f"sample/{name}/{MODE_FILE}", False)
 
 
 @cache

@@ -22,7 +22,7 @@ from cattrs.errors import (
     IterableValidationError,
     IterableValidationNote,
 )
-from cattrs.gen import make_dict_structure_fn
+from cattrs.gen import make_dict_structure_fn, override
 
 from remit.policy.problems import InputError, Problem, near
 from remit.profiles.document import Document
@@ -178,6 +178,12 @@ def _text(value: Any, _: Any) -> str:
     return value
 
 
+def _whole(value: Any, _: Any) -> int:
+    if type(value) is not int:
+        raise _Wrong("wrong-type", f"expected a whole number, got {described(value)}")
+    return value
+
+
 def _truth(value: Any, _: Any) -> bool:
     if type(value) is not bool:
         hint = "write it without quotes" if value in ("true", "false") else ""
@@ -280,16 +286,48 @@ def _optional(converter: Converter) -> Callable[[Any], Hook]:
 def _classes(converter: Converter) -> Callable[[Any], Hook]:
     def make(cls: Any) -> Hook:
         attrs.resolve_types(cls)
+        limited: dict[str, Any] = {
+            a.name: override(struct_hook=_limited(converter.get_structure_hook(a.type), limits))
+            for a in attrs.fields(cls)
+            if (limits := {k: n for k, n in a.metadata.get("limits", {}).items() if k in _BOUNDS})
+        }
         inner = make_dict_structure_fn(
-            cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
+            cls,
+            converter,
+            _cattrs_forbid_extra_keys=True,
+            _cattrs_detailed_validation=True,
+            **limited,
         )
+        shorthand = getattr(cls, "SHORTHAND", None)
 
         def hook(value: Any, of: Any) -> Any:
+            if shorthand is not None and type(value) is str:
+                value = {shorthand: value}
             return inner(_table(value), of)
 
         return hook
 
     return make
+
+
+#: Limits of single values, spelt as JSON Schema spells them; those of sizes are checked later.
+_BOUNDS = frozenset({"minimum", "maximum", "minLength"})
+
+
+def _limited(inner: Hook, limits: Mapping[str, int]) -> Hook:
+    """Return a hook that also refuses what lies beyond limits."""
+    least, most, short = (limits.get(k) for k in ("minimum", "maximum", "minLength"))
+
+    def hook(value: Any, of: Any) -> Any:
+        made = inner(value, of)
+        if short is not None and isinstance(value, str) and not value.strip():
+            raise _Wrong("over-limit", "expected a text that says something, got an empty one")
+        if type(value) is int and not (least or 0) <= value <= (value if most is None else most):
+            bounds = f"{least} or more" if most is None else f"{least} to {most}"
+            raise _Wrong("over-limit", f"expected {bounds}, got {described(value)}")
+        return made
+
+    return hook
 
 
 def _origin(shape: Any) -> Any:
@@ -300,6 +338,7 @@ def _make() -> Converter:
     converter = Converter(detailed_validation=True, forbid_extra_keys=True)
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook(bool, _truth)
+    converter.register_structure_hook(int, _whole)
     converter.register_structure_hook(StrEnum, _word)
     converter.register_structure_hook_factory(lambda t: _origin(t) is tuple, _lists(converter))
     converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)
