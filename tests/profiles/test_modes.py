@@ -79,7 +79,7 @@ class TestSimple:
         assert entry.profile.chain == ("chat", "tidy")
 
     def test_prompt_and_permission(self) -> None:
-        """S000-1, S000-10, S000-82: the body is the prompt, the permission gives its ceiling alone."""
+        """S000-1, S000-10, S000-82: the body is the prompt, the permission a ceiling."""
         profile = read("permission: contract\n").profile
         assert profile is not None
         assert profile.ceiling.posture is Posture.READ_ONLY
