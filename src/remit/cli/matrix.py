@@ -61,7 +61,9 @@ def matrix(
     """
     tools, engine = place.tools(catalogs), place.engine
     modes, problems = [], [*engine.library.problems]
-    for profile in (e.profile for e in engine.library.entries if e.profile):
+    # A mode with stages has a surface a stage, which no column could show.
+    simple = (e for e in engine.library.entries if not e.workflow)
+    for profile in (e.profile for e in simple if e.profile):
         found = place.fit(profile, tools)
         problems += found
         if not any(p.severity is Severity.ERROR for p in found):
