@@ -102,7 +102,6 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "file-not-text": "the file is not UTF-8 text",
             "toml-syntax": "the text is not TOML",
             "no-frontmatter": "a mode's file has no frontmatter between lines `---`",
-            "yaml-syntax": "the frontmatter is not YAML",
             "yaml-strict": "YAML that a mode's file may not use, such as anchors, aliases and tags",
             "json-syntax": "the text is not JSON",
             "duplicate-key": "a key is given twice",

@@ -62,7 +62,7 @@ def parse_mode(source: Source) -> tuple[ModeDocument, tuple[Problem, ...]]:
         data = {}
     if not isinstance(data, dict):
         raise _wrong(source, "yaml-syntax", "the frontmatter is no map of keys", 2, 1)
-    return ModeDocument(source, data, False, frozenset(walk.lost), body), tuple(walk.problems)
+    return ModeDocument(source, data, lost=frozenset(walk.lost), body=body), tuple(walk.problems)
 
 
 def _parts(source: Source, text: str) -> tuple[int, str, str]:
