@@ -98,7 +98,7 @@ def _takes(of: Any) -> str:
         return f"table: name to {inner}"
     if isinstance(of, type) and issubclass(of, StrEnum):
         return ", ".join(f"`{word.value}`" for word in of)
-    return "`true`, `false`" if of is bool else "text"
+    return {bool: "`true`, `false`", int: "whole number"}.get(of, "text")
 
 
 def _default(key: attrs.Attribute[Any]) -> str:
@@ -106,6 +106,8 @@ def _default(key: attrs.Attribute[Any]) -> str:
         return "required"
     if isinstance(key.default, bool):
         return f"`{str(key.default).lower()}`"
+    if isinstance(key.default, int):
+        return f"`{key.default}`"
     if isinstance(key.default, str) and key.default:
         return f"`{key.default}`"
     return "`[]`" if key.default == () else "-"
@@ -271,6 +273,26 @@ def _sized(said: Mapping[str, Any]) -> str:
     return f", {low} to {high}" if high is not None else f", from {low}"
 
 
+def _machine() -> Iterator[str]:
+    """The states of a run and the ways between them, as a diagram drawn from the one table."""
+    table = _get("remit.policy.run_step", "TABLE")
+    ways: dict[tuple[str, str], list[str]] = {}
+    for state, row in table.items():
+        for kind, states in row.items():
+            for after in states:
+                if after is not state:
+                    ways.setdefault((state.value, after.value), []).append(kind.value)
+    yield "```mermaid"
+    yield "stateDiagram-v2"
+    yield "    [*] --> running"
+    for (state, after), kinds in ways.items():
+        yield f"    {state} --> {after}: {', '.join(kinds)}"
+    for state in table:
+        if all(after is state for states in table[state].values() for after in states):
+            yield f"    {state.value} --> [*]"
+    yield "```"
+
+
 MAKERS: Mapping[str, Callable[..., Iterator[str]]] = {
     "catalogs": _catalogs,
     "causes": _causes,
@@ -281,6 +303,7 @@ MAKERS: Mapping[str, Callable[..., Iterator[str]]] = {
     "harness_tools": _harness_tools,
     "hooks": _hooks,
     "keys": _keys,
+    "machine": _machine,
     "names": _names,
 }
 

@@ -80,7 +80,7 @@ def _check(
     if intent:
         check_line(intent, ("description",), found)
     body = document.body.strip()
-    workflow = read_workflow(file, source, found) if file.stages is not None else None
+    workflow = read_workflow(file, source, found)
     check_words(body, file.artifacts, (), found)
     profile = ProfileFile(
         name=name,
@@ -103,5 +103,5 @@ def _check(
         problems=tuple(found.problems),
         named=True,
         parent_key="permission",
-        workflow=workflow and evolve(workflow, name=name, body=body),
+        workflow=evolve(workflow, name=name, body=body) if file.stages is not None else None,
     )

@@ -49,7 +49,7 @@ Named = TypeVar("Named")
 def read_workflow(file: ModeFile, source: Source, found: Findings) -> Workflow:
     """Return what a file says of runs; what cannot be meant is reported."""
     stages = file.stages or {}
-    if not stages and not found.document.lacks("stages"):
+    if file.stages == {} and not found.document.lacks("stages"):
         hint = "name one, or leave the key out for a mode without runs"
         found.report("no-stages", "`stages` names none", ("stages",), hint, key=True)
     _few(len(stages), STAGES, "stages", ("stages",), found)
