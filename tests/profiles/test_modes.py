@@ -281,7 +281,7 @@ class TestBad:
     def test_one_mistake_rejects_the_whole(
         self, old: str, new: str, expected: tuple[str, str, int]
     ) -> None:
-        """S000-74 to S000-78, S000-81, S000-86: one mistake rejects the file."""
+        """S000-72, S000-74 to S000-78, S000-81, S000-86: one mistake rejects the file."""
         assert old in GOOD
         assert expected in errors(read(GOOD.replace(old, new, 1)))
 

@@ -57,9 +57,11 @@ def resolve(
     sound = {name: group[0] for name, group in claims.items() if len(group) == 1 and group[0].file}
     for name in sound:
         _settle(name, sound, names, entries, terms)
+    # As they are before any stage is looked at, so that the order of files is nothing.
+    usable = {name: e.profile for name, e in entries.items() if e.profile is not None}
     for name, declaration in sound.items():
         if declaration.workflow is not None and name not in done:
-            entries[name] = _staged(declaration, entries, names)
+            entries[name] = _staged(declaration, entries[name], usable, names)
     return tuple(
         entries[d.name] if d.claims and d.name in entries else _unavailable(d, claims)
         for d in declarations
@@ -126,13 +128,15 @@ def _settled(
 
 
 def _staged(
-    declaration: Declaration, entries: Mapping[str, Entry], names: Collection[str]
+    declaration: Declaration,
+    entry: Entry,
+    usable: Mapping[str, Profile],
+    names: Collection[str],
 ) -> Entry:
     """Return the entry of a mode whose stages have met their permissions."""
-    entry, workflow = entries[declaration.name], declaration.workflow
+    workflow = declaration.workflow
     if entry.profile is None or workflow is None or declaration.document is None:
         return evolve(entry, workflow=workflow)
-    usable = {name: e.profile for name, e in entries.items() if e.profile is not None}
     stages, found = stage_profiles(entry.profile, workflow, declaration.document, usable, names)
     problems = (*entry.problems, *found.problems)
     if any(p.severity is Severity.ERROR for p in problems):
