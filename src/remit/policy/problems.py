@@ -213,6 +213,9 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "plan-file-unread": "the plan's file cannot be read again",
             "plan-file-failed": "the plan's file could not be written",
         },
+        "Reviews": {
+            "review-node": "a finding or an axis is not as a review takes it",
+        },
         "Pipelines": {
             "yaml-syntax": "the text is not YAML",
             "yaml-part": "a part of YAML that declarations do without: an alias, an anchor, a tag",
