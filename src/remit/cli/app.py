@@ -41,6 +41,7 @@ _COMMANDS: Mapping[str, str] = {
     "log": "log:log",
     "sandbox": "sandbox:sandbox",
     "exec": "sandbox:execute",
+    "chat": "chat:chat",
     "gateway": "gateway:gateway",
     "demo": "demo:demo",
     "doctor": "doctor:doctor",

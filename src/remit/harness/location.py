@@ -83,6 +83,12 @@ class ConfigFile:
         factory=dict,
         metadata=_says("Per server, by its source name, the catalogue it is bound to."),
     )
+    model: str | None = field(
+        default=None, metadata=_says("The model that answers in `remit chat`: PROVIDER:MODEL.")
+    )
+    base_url: str | None = field(
+        default=None, metadata=_says("Where that model is served, if not by its provider.")
+    )
 
 
 @frozen
@@ -102,6 +108,8 @@ class Location:
     #: The file of what narrows every space, absolute.
     overlay: str | None = None
     redact: tuple[str, ...] = ()
+    model: str | None = None
+    base_url: str | None = None
 
     @property
     def file(self) -> Path:
@@ -157,6 +165,8 @@ def locate(
         {name: _catalog(c, folder, home) for name, c in said.servers.items()},
         str(_path(said.overlay, folder, home)) if said.overlay is not None else None,
         said.redact,
+        said.model,
+        said.base_url,
     )
 
 

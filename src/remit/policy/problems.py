@@ -354,6 +354,14 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "sandbox-stream": "a standard stream leads out of the sandbox",
             "sandbox-command": "there is no such command, or the sandbox does not show it",
         },
+        "The built-in harness": {
+            "harness-missing": "the optional part `harness` is not installed",
+            "no-model": "nothing says which model is to answer",
+            "model-unknown": "no provider has a model of that name",
+            "model-key": "the key that the model's provider wants is not set",
+            "model-provider": "what speaks to the model's provider is not installed",
+            "no-shell": "no sandbox works here, so there is no shell",
+        },
         "The command line and the demo": {
             "output-failed": "standard output cannot be written",
             "not-yours": "a mode that comes with remit or a plugin is not edited or deleted",

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from remit.harness.engine import Engine
 from remit.harness.sandbox.box import Box
@@ -37,34 +37,45 @@ class Offer:
         return tool_digest(self.name, self.description, self.input_schema)
 
 
-def _no_box(ceiling: Ceiling) -> Box:
-    raise AssertionError("a belt without a worktree has no shell")
-
-
 @frozen
 class Station:
-    """Where a conversation works; ``box`` makes the sandbox of a ceiling.
+    """Where a conversation works.
 
     ``worktree`` is where relative paths of calls start, ``scratch`` a folder of its own outside.
+    ``box`` makes the sandbox of a ceiling; without it there is no shell. ``environment`` is what
+    commands are started with.
     """
 
     worktree: str | None
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     scratch: str | None = None
-    box: Callable[[Ceiling], Box] = _no_box
+    box: Callable[[Ceiling], Box] | None = None
+    environment: Mapping[str, str] = field(factory=dict, repr=False)
+
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """The names of the tools that can work here."""
+        return tuple(
+            name
+            for name in TOOLS
+            if name in _ANYWHERE
+            or (self.worktree is not None and (name != "shell" or self.box is not None))
+        )
 
     def desk(self, ceiling: Ceiling, todos: Todos, cancelled: threading.Event) -> Desk:
         """Return what one call is served with."""
-        return Desk(
+        desk = Desk(
             self.worktree or self.scratch or "/nonexistent",
             self.protected,
             self.secret,
             scratch=self.scratch,
-            box=lambda: self.box(ceiling),
             cancelled=cancelled,
+            environment=self.environment,
             todos=todos,
         )
+        make = self.box
+        return desk if make is None else evolve(desk, box=lambda: make(ceiling))
 
 
 @frozen
@@ -76,8 +87,8 @@ class Belt:
 
     @classmethod
     def of(cls, engine: Engine, station: Station) -> Belt:
-        """Return the harness's own tools, those of files only where there is a worktree."""
-        names = [n for n in TOOLS if station.worktree is not None or n in _ANYWHERE]
+        """Return those of the harness's own tools that can work at a station."""
+        names = station.serves
         declared = engine.catalog(SOURCE)
         catalog = Catalog(t for t in declared.tools if t.name in names)
         offers = {
