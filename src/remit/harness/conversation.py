@@ -1,7 +1,6 @@
 """A conversation: one thread in a space, whose mode moves at boundaries alone.
 
-All that counts is in the store, so any process can go on with it; an object of this class keeps
-only which turn of it is open here.
+All that counts is in the store, so any process can go on with it.
 """
 
 from __future__ import annotations
@@ -38,8 +37,11 @@ class Conversation:
         self.space = record.space
         #: The conversation that it is a child of, where that is known in this process.
         self.parent = parent
-        #: The turn that is open in this process.
-        self.running: Turn | None = None
+
+    @property
+    def running(self) -> Turn | None:
+        """The turn that is open in this workspace, whichever object began it."""
+        return self.workspace.running.get(self.id)
 
     @property
     def record(self) -> ConversationRecord:
@@ -175,7 +177,15 @@ class Conversation:
             send(said.notice)
         except Exception as error:
             try:
-                space.set(before, by=by, why="the transition could not be sent")
+                # Not as an operator would choose it: it was there. Not over a newer wish either.
+                at.store.spaces.set_mode(
+                    self.space,
+                    before,
+                    by=by,
+                    why="the transition could not be sent",
+                    now=at.clock(),
+                    expect=switch.space.revision,
+                )
             except Exception as second:
                 raise ExceptionGroup(
                     "the transition could not be sent, nor the mode given back", [error, second]

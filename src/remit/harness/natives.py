@@ -247,6 +247,9 @@ def _nodes(count: int) -> str:
 def _exit_plan_mode(desk: Desk, args: Mapping[str, Any]) -> Answer:
     """S003-10: pending stays pending; only a call after the grant leaves, and uses the grant up."""
     space, reason = desk.frame.space, (args.get("reason") or "").strip()
+    if space.mode not in (desk.frame.mode, desk.brief.exit_to):
+        # The turn goes on in a mode that an operator left: there is no way out of another one.
+        return left_since(desk)
     before = desk.store.approvals.find(
         space.id, desk.conversation, ApprovalKind.PLAN_EXIT, now=desk.now
     )

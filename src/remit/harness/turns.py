@@ -118,7 +118,7 @@ class Turn:
         )
         self.number = record.turn
         self._begin(at.store.log.head())
-        self.conversation.running = self
+        at.running[self.conversation.id] = self
         return self
 
     def __exit__(
@@ -143,7 +143,7 @@ class Turn:
             decisions=self._decisions,
         )
         if self.conversation.running is self:
-            self.conversation.running = None
+            del at.running[self.conversation.id]
 
     def step(self, catalog: Catalog | None = None) -> Step:
         """Freeze what holds for the next request; ``catalog`` are the tools that there are.
@@ -155,6 +155,7 @@ class Turn:
             self.session.set_catalog(catalog)
         at = self.conversation.workspace
         made: list[Step] = []
+        began = self._seq, self.floors
 
         def frame(writer: Writer, record: ConversationRecord, flushed: bool) -> Mapping[str, Any]:
             step, telling = self._framed(writer, record, flushed)
@@ -165,9 +166,18 @@ class Turn:
                 "notices": [{"what": m.what.value, "text": m.text} for m in step.notices],
             }
 
-        at.store.conversations.step(
-            self.conversation.id, self.number, now=at.clock(), crosses=self._crosses, frame=frame
-        )
+        try:
+            at.store.conversations.step(
+                self.conversation.id,
+                self.number,
+                now=at.clock(),
+                crosses=self._crosses,
+                frame=frame,
+            )
+        except BaseException:
+            # What the step would have been granted was not recorded, so the turn does not have it.
+            self._seq, self.floors = began
+            raise
         self.session.seen(made[0].frame)
         return made[0]
 
@@ -201,17 +211,25 @@ class Turn:
             frame.projection,
             Told.of_body(before),
             turn_start=record.step == 0,
-            narrated=granted,
+            narrated=granted or self._narrated(force.space, record, before),
             plan=record.plan.active if record.plan else None,
         )
-        notices, gone = said.messages, before.get("gone")
-        missing = record.mode if self.session.modes.missing(record.mode) else None
-        if missing != gone and record.step == 0:
-            notices = (dropped(missing), *notices) if missing else notices
-            gone = missing
+        notices, gone = said.messages, list(before.get("gone") or ())
+        missing = self.session.modes.missing(record.mode) is not None
+        if record.step == 0 and missing and record.mode not in gone:
+            notices = (dropped(record.mode), *notices)
+            gone.append(record.mode)
         position = writer.head.seq + len(notices) + 1
         step = Step(frame, said.standing, notices, position, self)
         return step, {**said.told.to_body(), "gone": gone}
+
+    def _narrated(
+        self, space: Space, record: ConversationRecord, before: Mapping[str, Any]
+    ) -> bool:
+        """Say whether the last turn ended with the result that told of its own exit (S002-R7)."""
+        own = space.left_by == record.id and space.mode == record.mode != before.get("mode")
+        conversations = self.conversation.workspace.store.conversations
+        return own and record.step == 0 and conversations.ended(record.id)
 
     def _crosses(self, at: Boundary, space: Space, record: ConversationRecord) -> bool:
         modes = self.session.modes

@@ -15,6 +15,7 @@ from remit.harness.location import locate, mode_files, protected
 from remit.harness.owners import gone
 from remit.harness.store import Change, Space, Store, Switch
 from remit.harness.store.events import is_operator
+from remit.harness.turns import Turn
 from remit.policy.problems import InputError
 from remit.policy.profile import Profile
 from remit.policy.projection import Host
@@ -43,6 +44,8 @@ class Workspace:
         self.clock = clock
         self.modes = Modes(engine, store, host)
         self.modes.set_catalog(engine.operators)
+        #: The turns that are open here, by conversation: a child's are under its parent's.
+        self.running: dict[str, Turn] = {}
         # A turn of a process that was killed is over, whoever opens the workspace next.
         store.conversations.sweep(now=clock(), gone=gone)
 
@@ -91,6 +94,7 @@ class Workspace:
     def create_space(self, id: str, mode: str | None = None, *, by: str, **given: Any) -> OpenSpace:
         """Make a space in a mode, the top one unless given; see `Spaces.create` for the rest."""
         profile = self.engine.library.default if mode is None else self.engine.library.get(mode)
+        self.modes.keep(profile.name, self.clock())
         self.store.spaces.create(id, profile.name, by=by, now=self.clock(), **given)
         return OpenSpace(self, id)
 
@@ -164,6 +168,7 @@ class OpenSpace:
         """
         at, library = self.workspace, self.workspace.engine.library
         profile = library.choose(mode) if is_operator(by) else library.get(mode)
+        at.modes.keep(profile.name, at.clock())
         return at.store.spaces.set_mode(
             self.id, profile.name, by=by, why=why, now=at.clock(), expect=expect
         )

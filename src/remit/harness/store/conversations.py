@@ -192,6 +192,8 @@ class Conversations:
                 base=at or writer.head.seq,
                 child=there.child,
                 depth=there.depth,
+                # An operator's word on a conversation is on what is made of it too.
+                overlay=there.overlay,
                 **state,
             )
             return self.get(id)
@@ -307,7 +309,8 @@ class Conversations:
 
     def sweep(self, *, now: datetime, gone: Callable[[str], bool]) -> tuple[str, ...]:
         """Close every turn whose process is gone as interrupted, and return the conversations."""
-        stale = [r for r in self.list() if r.open and gone(r.owner or "")]
+        rows = self._database.rows(f"{_SELECT} WHERE open ORDER BY seq")
+        stale = [r for r in map(_record, rows) if gone(r.owner or "")]
         if not stale:
             return ()
         with self._log.writing(now) as writer:
@@ -320,12 +323,15 @@ class Conversations:
     def move(self, id: str, to: int, *, now: datetime) -> ConversationRecord:
         """Go on from an earlier record of a conversation: its mode, plan and what was told then.
 
-        The mode that the space has counts as seen, so it is not taken for a newer wish; it narrows
-        all the same. Between turns only.
+        The mode that it has of the space counts as seen, so it is not taken for a newer wish; it
+        narrows all the same. A wish that waits for the next turn waits on. Between turns only.
         """
         with self._log.writing(now) as writer:
             there = self._idle(id)
-            state = {**self._at(there, to), "revision": self._spaces.get(there.space).revision}
+            space = self._spaces.get(there.space)
+            waits = space.revision > there.revision and space.mode != there.mode
+            revision = there.revision if waits and not there.child else space.revision
+            state = {**self._at(there, to), "revision": revision}
             self._write(writer, "branch.moved", there, {"to": to, **state})
             return self.get(id)
 
@@ -404,6 +410,7 @@ class Conversations:
         depth: int = 0,
         told: object = None,
         plan: object = None,
+        overlay: Overlay | None = None,
     ) -> None:
         check_conversation(id)
         if self.find(id) is not None:
@@ -419,6 +426,7 @@ class Conversations:
             "revision": revision,
             "told": told,
             "plan": plan,
+            "overlay": None if overlay is None else asdict(overlay),
         }
         writer.record("conversation.made", body, actor=SYSTEM, space=space.id, conversation=id)
 
@@ -448,6 +456,15 @@ class Conversations:
             "came": came,
         }
         self._write(writer, "turn.closed", there, body)
+
+    def ended(self, id: str) -> bool:
+        """Say whether the turn that was closed last came to its end, so that its results count."""
+        row = self._database.row(
+            "SELECT body FROM event WHERE conversation = ? AND kind = 'turn.closed'"
+            " ORDER BY seq DESC LIMIT 1",
+            (id,),
+        )
+        return row is not None and json.loads(row[0])["outcome"] == Outcome.ENDED.value
 
     def _called(self, there: ConversationRecord) -> bool:
         row = self._database.row(

@@ -53,7 +53,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "grant.bound": "a grant was used first, of a tool as it was then: grant, tool_hash",
         "grant.revoked": "a grant is no more: grant, why",
         "conversation.made": "a conversation began: parent, base, child, depth, mode, revision, "
-        "told, plan",
+        "told, plan, overlay",
         "conversation.overlay": "a conversation has an overlay or none: overlay",
         "conversation.compacted": "a host shortened what a conversation holds; no mode changes",
         "branch.moved": "a conversation goes on from an earlier record: to, mode, revision, told, "

@@ -71,6 +71,8 @@ def _conversation_made(db: peewee.Database, e: Event) -> None:
         open=False,
         told=_text(body["told"]),
         plan=_text(body["plan"]),
+        # The first conversations handed on none.
+        overlay=_text(body.get("overlay")),
     ).execute(db)
 
 
