@@ -90,7 +90,7 @@ class Conversations(RuleBasedStateMachine):
         self.dead: set[str] = set()
         self.life = 0
         self.patches: list[Any] = [
-            mock.patch.object(turns, "owner", lambda: f"process {self.life}"),
+            mock.patch.object(turns, "owner", self.owner),
             mock.patch.object(turns, "gone", lambda name: name in self.dead),
             mock.patch.object(workspace, "gone", lambda name: name in self.dead),
         ]
@@ -104,6 +104,9 @@ class Conversations(RuleBasedStateMachine):
         self.turns: dict[str, Turn] = {}
         self.steps: dict[str, list[tuple[Step, Seen]]] = {}
         self.last = ""
+
+    def owner(self) -> str:
+        return f"process {self.life}"
 
     @property
     def path(self) -> Path:
