@@ -101,7 +101,7 @@ class TestFacts:
     def test_dropping_what_decided_changes_the_decision(self) -> None:
         """The fact that is named is the one: without it the decision is another."""
         tried = 0
-        for world, case in worlds(120, seed=92):
+        for world, case in worlds(240, seed=92):
             for tool in world.tools:
                 judged = case.projection.judge(Call(tool.key), Dial.ASK)
                 told = explain(case.projection, judged, Dial.ASK)
