@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from remit.harness.resolver import Resolver
 from remit.plugins.classifiers import Wants, wants
 from remit.policy.projection import Host
 from remit.policy.tools import Call, Facts, Repo, Tool
@@ -34,6 +35,7 @@ _PATIENCE = 5
 
 def start(worktree: str | None, cwd: str | None, host: Host, scratch: str | None = None) -> Facts:
     """Return the facts that do not depend on a call."""
+    resolve = Resolver()
     return Facts(
         worktree=worktree,
         cwd=cwd,
@@ -41,13 +43,13 @@ def start(worktree: str | None, cwd: str | None, host: Host, scratch: str | None
         home=os.path.expanduser("~"),
         protected=host.protected,
         hidden=host.secret,
-        links={p: _end(p) for p in (worktree, cwd, scratch, *host.protected) if p},
+        links={p: _end(p, resolve) for p in (worktree, cwd, scratch, *host.protected) if p},
     )
 
 
-def _end(path: str) -> str:
+def _end(path: str, resolve: Resolver) -> str:
     """Return what a path resolves to; one of another system is text that nothing follows."""
-    return os.path.realpath(path) if path.startswith("/") else path
+    return resolve(path) if path.startswith("/") else path
 
 
 def gather(call: Call, tool: Tool | None, facts: Facts, known: Knowledge | None = None) -> Facts:
@@ -67,10 +69,10 @@ def gather(call: Call, tool: Tool | None, facts: Facts, known: Knowledge | None 
 
 def look(wanted: Wants, facts: Facts) -> Facts:
     """Look at what is wanted; what cannot be looked at stays missing, so it is opaque."""
-    links = dict(facts.links)
+    links, resolve = dict(facts.links), Resolver()
     for path in islice(sorted(wanted.paths - links.keys()), _PATHS):
         with suppress(OSError, ValueError):
-            links[path] = _end(path)
+            links[path] = _end(path, resolve)
     globs = dict(facts.globs)
     for pattern in wanted.globs - globs.keys():
         names = list(islice(iglob(pattern, include_hidden=False), _NAMES + 1))

@@ -80,7 +80,11 @@ class _Leave:
 
 
 class _Moved(Exception):
-    """The space was changed between the judging of a call and the record of it."""
+    """Something else is in force than what a call was judged by."""
+
+    def __init__(self, force: InForce) -> None:
+        super().__init__()
+        self.force = force
 
 
 class Session:
@@ -201,8 +205,10 @@ class Session:
         ``tool_hash`` stands for the tool as the model saw it; approvals and grants are bound to it.
         """
         with self._lock:
+            # What held for the step most likely holds still; the record of it proves that.
+            force = frame.force
             while True:
-                now = self.framed(self._read(), frame.seq)
+                now = self.framed(force, frame.seq)
                 judged = judge(
                     self.engine,
                     frame,
@@ -213,14 +219,14 @@ class Session:
                 )
                 try:
                     return self._step(frame, now, judged, tool_hash)
-                except _Moved:
-                    continue
+                except _Moved as moved:
+                    force = moved.force
 
     def _step(self, frame: Frame, now: Frame, judged: Judged, tool_hash: str) -> Run | Answer:
         decision, tool, at = judged.judgement.decision, judged.judgement.tool, self.clock()
         with self.store.log.writing(at) as writer:
-            if self._read() != now.force:
-                raise _Moved
+            if (force := self._read()) != now.force:
+                raise _Moved(force)
             asked = decision.verdict is Verdict.ASK
             leave = self._leave(writer, frame, now, judged, tool_hash, at) if asked else _Leave()
             self._record(writer, now, judged, tool_hash, leave)
@@ -246,14 +252,17 @@ class Session:
     def _agent(self) -> str:
         return f"agent:{self.conversation}"
 
-    def _facts(self, frame: Frame, call: Call) -> Facts:
+    def _facts(self, frame: Frame, call: Call) -> Facts | None:
+        """Look at what a call names, where somebody asks."""
         tool = frame.projection.compiled.catalog.get(call.tool)
+        if (tool is None or tool.classify is None) and not self.engine.registry.guards:
+            return None
         facts = start(frame.space.worktree, self.cwd, self.host, self._scratch)
         return gather(call, tool, facts, self.engine.registry.programs)
 
     def _seen(self, frame: Frame, call: Call) -> CallEffects | None:
         tool = frame.projection.compiled.catalog.get(call.tool)
-        bases = [p for p in (frame.space.worktree, self.cwd) if p]
+        bases = dict.fromkeys(p for p in (frame.space.worktree, self.cwd) if p)
         return seen(call, tool, self.host, self.engine.admitted, bases)
 
     def _serve(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from remit.harness.resolver import Resolver
 from remit.policy.projection import Host
 from remit.policy.tools import Call, CallEffects, Tool
 
@@ -45,20 +46,34 @@ def touched(
     ``bases`` are the absolute folders that a relative path may be meant from; ``protected`` holds
     absolute paths, which protect all below them, and files under whatever other name they have.
     """
-    guarded = {p: {os.path.normpath(p), os.path.realpath(p)} for p in protected}
-    files: dict[tuple[int, int] | None, str] = {f: p for p in guarded if (f := _file(p))}
-    bases = tuple(bases)
+    protected, bases, resolve = tuple(protected), tuple(bases), Resolver()
+    if not protected:
+        return (), True
+    guarded: dict[str, list[str]] = {}
+    for path in protected:
+        for spelt in {os.path.normpath(path), resolve(path)}:
+            guarded.setdefault(spelt, []).append(path)
+    files: dict[tuple[int, int] | None, str] = {f: p for p in protected if (f := _file(p))}
     hit: dict[str, None] = {}
     for count, text in enumerate(_texts(args)):
         if count >= _TEXTS:
             return tuple(hit), False
-        for place in _places(text, bases):
-            for path, spellings in guarded.items():
-                if any(place == s or place.startswith(s.rstrip("/") + "/") for s in spellings):
-                    hit[path] = None
+        for place in sorted(_places(text, bases, resolve)):
+            for above in _ways(place):
+                hit |= dict.fromkeys(guarded.get(above, ()))
             if files and (same := _file(place)) in files:
                 hit[files[same]] = None
     return tuple(hit), True
+
+
+def _ways(place: str) -> Iterator[str]:
+    """Yield a normal absolute path, and each folder above it."""
+    while True:
+        yield place
+        above = os.path.dirname(place)
+        if above == place:
+            return
+        place = above
 
 
 def _file(path: str) -> tuple[int, int] | None:
@@ -83,7 +98,7 @@ def _texts(value: Any) -> Iterator[str]:
             waiting.extend(one)
 
 
-def _places(text: str, bases: tuple[str, ...]) -> set[str]:
+def _places(text: str, bases: tuple[str, ...], resolve: Resolver) -> set[str]:
     """Return where a text may lead: as it is, trimmed, unquoted, normalised, as a URL."""
     spelt = {text, text.strip(), text.strip().strip("\"'`").strip()}
     spelt |= {unquote(urlsplit(t).path) for t in spelt if t[:5].lower() == "file:"}
@@ -96,5 +111,5 @@ def _places(text: str, bases: tuple[str, ...]) -> set[str]:
         path = os.path.expanduser(path)
         for base in bases or ("/",):
             whole = os.path.join(base, path)
-            places.update((os.path.normpath(whole), os.path.realpath(whole)))
+            places.update((os.path.normpath(whole), resolve(whole)))
     return places

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["CUT", "NAMES", "redact"]
@@ -52,22 +53,26 @@ def redact(args: Mapping[str, Any], names: Iterable[str] = ()) -> dict[str, Any]
 
     ``names`` are patterns of further argument names to cut, besides `NAMES`.
     """
-    patterns = (*NAMES, *(_plain(n) for n in names))
-    return {str(k)[:_START]: v for k, v in _mapping(args, patterns, 0).items()}
+    secret = _secret((*NAMES, *names))
+    return {str(k)[:_START]: v for k, v in _mapping(args, secret, 0).items()}
 
 
-def _mapping(value: Mapping[Any, Any], names: tuple[str, ...], depth: int) -> dict[str, Any]:
+@lru_cache(maxsize=16)
+def _secret(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(_plain(name)) for name in names))
+
+
+def _mapping(value: Mapping[Any, Any], secret: re.Pattern[str], depth: int) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key in list(value)[:_ITEMS]:
-        plain = _plain(str(key))
-        secret = any(fnmatchcase(plain, name) for name in names)
-        kept[str(key)] = CUT if secret else _value(value[key], names, depth + 1)
+        cut = secret.match(_plain(str(key)))
+        kept[str(key)] = CUT if cut else _value(value[key], secret, depth + 1)
     if len(value) > _ITEMS:
         kept["…"] = f"{len(value) - _ITEMS} more"
     return kept
 
 
-def _value(value: Any, names: tuple[str, ...], depth: int) -> Any:
+def _value(value: Any, secret: re.Pattern[str], depth: int) -> Any:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int) and value.bit_length() > _BITS:
@@ -77,9 +82,9 @@ def _value(value: Any, names: tuple[str, ...], depth: int) -> Any:
     if depth >= _DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return _mapping(value, names, depth)
+        return _mapping(value, secret, depth)
     items = list(value)
-    kept = [_value(v, names, depth + 1) for v in items[:_ITEMS]]
+    kept = [_value(v, secret, depth + 1) for v in items[:_ITEMS]]
     return kept if len(items) <= _ITEMS else [*kept, f"… {len(items) - _ITEMS} more"]
 
 

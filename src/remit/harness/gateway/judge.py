@@ -162,11 +162,13 @@ class Judge:
     async def changed(self, last: int) -> int:
         """Return the number of the last record: once it is another than ``last``, or in a while.
 
-        This waits, so it is not done in the thread that judges.
+        What is decided of calls changes no surface, so it is waited on. This is not done in the
+        thread that judges.
         """
         with _told():
             return await anyio.to_thread.run_sync(
-                lambda: self.session.store.wait(last, _WHILE), abandon_on_cancel=True
+                lambda: self.session.store.wait(last, _WHILE, deaf=("decision",)),
+                abandon_on_cancel=True,
             )
 
     def close(self) -> None:

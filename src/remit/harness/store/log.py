@@ -186,6 +186,15 @@ class Log:
         row = self._database.row(_HEAD)
         return int(row[0]) if row else 0
 
+    def any(self, after: int, last: int, but: Collection[str] = ()) -> bool:
+        """Say whether there is a record after a number, up to another, not of the kinds ``but``."""
+        if last <= after or not but:
+            return last > after
+        marks = ", ".join("?" * len(but))
+        where = f"seq > ? AND seq <= ? AND kind NOT IN ({marks})"
+        query = f"SELECT 1 FROM event WHERE {where} LIMIT 1"
+        return self._database.row(query, (after, last, *but)) is not None
+
     def read(
         self,
         space: str | None = None,

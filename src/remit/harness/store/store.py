@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -81,15 +82,18 @@ class Store:
         """Return a number that grows with every change, by whatever process: cheap to poll."""
         return self.log.head()
 
-    def wait(self, after: int, seconds: float) -> int:
+    def wait(self, after: int, seconds: float, *, deaf: Collection[str] = ()) -> int:
         """Return the number of the last record, once one came after ``after`` or time is over.
 
-        Other threads may use the store meanwhile. A server tells of a commit; a file is looked at
-        twenty times a second.
+        Records of the kinds ``deaf`` end no wait. Other threads may use the store meanwhile. A
+        server tells of a commit; a file is looked at twenty times a second.
         """
         until = time.monotonic() + seconds
         with self._database.watching() as wait:
-            while (last := self.log.head()) <= after and (left := until - time.monotonic()) > 0:
+            while not self.log.any(after, last := self.log.head(), deaf):
+                if (left := until - time.monotonic()) <= 0:
+                    break
+                after = last
                 wait(left)
         return last
 
