@@ -1,4 +1,4 @@
-"""The store: spaces, approvals, plans, and the one log that they are indexes of."""
+"""The store: spaces, approvals, plans, runs, and the one log that they are indexes of."""
 
 from remit.harness.store.approvals import Approval, ApprovalKind, Approvals, ApprovalState
 from remit.harness.store.conversations import ConversationRecord, Conversations, Outcome
@@ -10,6 +10,8 @@ from remit.harness.store.history import Answer, Change
 from remit.harness.store.log import Log, Rebuilt, Verified
 from remit.harness.store.names import PIPELINE
 from remit.harness.store.plans import PlanRecord, PlanState, Submitted
+from remit.harness.store.run_rows import RunRecord
+from remit.harness.store.runs import GateResult, Runs
 from remit.harness.store.space import Overlay, Space
 from remit.harness.store.spaces import Switch
 from remit.harness.store.store import Store
@@ -30,6 +32,7 @@ __all__ = [
     "Event",
     "Exit",
     "ExitState",
+    "GateResult",
     "GrantRecord",
     "Log",
     "Outcome",
@@ -37,6 +40,8 @@ __all__ = [
     "PlanRecord",
     "PlanState",
     "Rebuilt",
+    "RunRecord",
+    "Runs",
     "Space",
     "Store",
     "StoreConflict",

@@ -86,6 +86,11 @@ KINDS: Mapping[str, str] = MappingProxyType(
         TICKED: "a task of the active plan is done: task",
         CLEARED: "no plan is active any more",
         "plan.filed": "a plan lies in the worktree: path",
+        "mode.kept": "a staged mode as a run began with it, whole: mode, hash, snapshot",
+        "run.started": "a run of a staged mode began: run, mode, hash, input, and how it stands",
+        "run.stepped": "something happened to a run: run, event, and how it stands now, whole",
+        "gate.judged": "the host judged an exit gate of a run: run, stage, gate, action, outcome, "
+        "evidence",
         TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
         "was, hash, description, schema, catalog",
         TOOL_TRUSTED: "an operator reviewed a tool and pinned it anew: source, tool, was, hash, "

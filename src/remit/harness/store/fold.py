@@ -19,9 +19,12 @@ from remit.harness.store.schema import (
     INDEXES,
     ApprovalRow,
     ConversationRow,
+    GateRow,
     GrantRow,
+    ModeRow,
     PlanRow,
     ProfileRow,
+    RunRow,
     SpaceRow,
 )
 from remit.policy.digest import canonical
@@ -230,6 +233,45 @@ def _plan(db: peewee.Database, e: Event, **values: object) -> None:
     PlanRow.update(**values).where(PlanRow.id == e.body["plan"]).execute(db)
 
 
+def _mode_kept(db: peewee.Database, e: Event) -> None:
+    ModeRow.insert(**{key: e.body[key] for key in ("hash", "mode", "snapshot")}).execute(db)
+
+
+#: Of how a run stands, what is text in JSON.
+_RUN_TEXTS = ("budget", "entered", "claim", "settled", "report")
+
+
+def _run_values(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {**value, **{key: _text(value[key]) for key in _RUN_TEXTS}}
+
+
+def _run_started(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    RunRow.insert(
+        id=body["run"],
+        seq=e.seq,
+        space=e.space,
+        conversation=e.conversation,
+        mode=body["mode"],
+        hash=body["hash"],
+        started_by=e.actor,
+        started_at=e.at,
+        **_run_values(body["is"]),
+    ).execute(db)
+
+
+def _run_stepped(db: peewee.Database, e: Event) -> None:
+    values = _run_values(e.body["is"])
+    RunRow.update(**values).where(RunRow.id == e.body["run"]).execute(db)
+
+
+def _gate_judged(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    id = f"{body['run']}/{body['stage']}/{body['gate']}"
+    GateRow.delete().where(GateRow.id == id).execute(db)
+    GateRow.insert(id=id, at=e.at, **body).execute(db)
+
+
 _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyType(
     {
         "space.made": _space_made,
@@ -268,6 +310,10 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         "plan.edited": lambda db, e: _plan(db, e, text=_text(e.body["text"])),
         "plan.decided": lambda db, e: _plan(db, e, state=e.body["state"]),
         "plan.filed": lambda db, e: _plan(db, e, path=e.body["path"]),
+        "mode.kept": _mode_kept,
+        "run.started": _run_started,
+        "run.stepped": _run_stepped,
+        "gate.judged": _gate_judged,
     }
 )
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import peewee
-from peewee import BooleanField, IntegerField, Model, TextField
+from peewee import BigIntegerField, BooleanField, IntegerField, Model, TextField
 
 __all__ = [
     "APPLICATION_ID",
@@ -22,9 +22,12 @@ __all__ = [
     "ApprovalRow",
     "ConversationRow",
     "EventRow",
+    "GateRow",
     "GrantRow",
+    "ModeRow",
     "PlanRow",
     "ProfileRow",
+    "RunRow",
     "SpaceRow",
     "create",
     "spelt",
@@ -206,6 +209,88 @@ class PlanRow(Model):
         indexes = ((("space", "conversation", "revision"), True),)
 
 
+class ModeRow(Model):
+    """A staged mode as a run began with it, by its hash; never changed (S000-94)."""
+
+    hash = TextField(primary_key=True)
+    mode = TextField()
+    snapshot = TextField()
+
+    class Meta:
+        table_name = "mode_snapshot"
+
+
+class RunRow(Model):
+    """A run of a staged mode (S000-95); ``revision`` counts its changes.
+
+    ``elapsed`` and ``since`` are milliseconds (S000-96). ``owner`` is the process that took it
+    last, ``said`` what the user is to have said when it is taken next, ``last`` what happened last.
+    """
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField()
+    conversation = TextField()
+    mode = TextField()
+    hash = TextField()
+    input = TextField()
+    stage = TextField()
+    state = TextField()
+    why = TextField(null=True)
+    budget = TextField()
+    turns = IntegerField()
+    tokens = BigIntegerField()
+    rounds = IntegerField()
+    failures = IntegerField()
+    judging = IntegerField(null=True)
+    fresh = BooleanField()
+    entered = TextField()
+    claim = TextField(null=True)
+    settled = TextField()
+    revision = IntegerField()
+    elapsed = BigIntegerField()
+    since = BigIntegerField(null=True)
+    owner = TextField(null=True)
+    said = TextField(null=True)
+    report = TextField(null=True)
+    approval = TextField(null=True)
+    last = TextField()
+    started_by = TextField()
+    started_at = TextField()
+
+    class Meta:
+        table_name = "run"
+        indexes = ((("space", "state"), False),)
+
+
+# A space has one open run: the last guard of a rule that the transaction already keeps.
+RunRow.add_index(
+    RunRow.index(
+        RunRow.space,
+        unique=True,
+        where=RunRow.state.not_in(("finished", "stopped")),
+        name="run_open",
+    )
+)
+
+
+class GateRow(Model):
+    """What an exit gate gave last, by run, stage and position; the host alone says (S000-98)."""
+
+    id = TextField(primary_key=True)
+    run = TextField()
+    stage = TextField()
+    gate = IntegerField()
+    action = TextField()
+    outcome = TextField()
+    evidence = TextField()
+    at = TextField()
+
+    class Meta:
+        table_name = "gate_result"
+        indexes = ((("run", "stage", "gate"), True),)
+
+
 #: The tables that are folded from the log, in an order in which they can be filled.
 INDEXES: tuple[type[Model], ...] = (
     SpaceRow,
@@ -214,6 +299,9 @@ INDEXES: tuple[type[Model], ...] = (
     ApprovalRow,
     GrantRow,
     PlanRow,
+    ModeRow,
+    RunRow,
+    GateRow,
 )
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
@@ -280,9 +368,36 @@ def _fourth(db: peewee.Database) -> None:
         sql(db, f'ALTER TABLE "plan" ADD COLUMN "{column}" TEXT')
 
 
+def _fifth(db: peewee.Database) -> None:
+    """There are runs of staged modes."""
+    for statement in (
+        'CREATE TABLE "mode_snapshot" ("hash" TEXT NOT NULL PRIMARY KEY, "mode" TEXT NOT NULL,'
+        ' "snapshot" TEXT NOT NULL)',
+        'CREATE TABLE "run" ("id" TEXT NOT NULL PRIMARY KEY, "seq" INTEGER NOT NULL,'
+        ' "space" TEXT NOT NULL, "conversation" TEXT NOT NULL, "mode" TEXT NOT NULL,'
+        ' "hash" TEXT NOT NULL, "input" TEXT NOT NULL, "stage" TEXT NOT NULL,'
+        ' "state" TEXT NOT NULL, "why" TEXT, "budget" TEXT NOT NULL, "turns" INTEGER NOT NULL,'
+        ' "tokens" BIGINT NOT NULL, "rounds" INTEGER NOT NULL, "failures" INTEGER NOT NULL,'
+        ' "judging" INTEGER, "fresh" BOOLEAN NOT NULL, "entered" TEXT NOT NULL, "claim" TEXT,'
+        ' "settled" TEXT NOT NULL, "revision" INTEGER NOT NULL, "elapsed" BIGINT NOT NULL,'
+        ' "since" BIGINT, "owner" TEXT, "said" TEXT, "report" TEXT, "approval" TEXT,'
+        ' "last" TEXT NOT NULL, "started_by" TEXT NOT NULL, "started_at" TEXT NOT NULL)',
+        'CREATE UNIQUE INDEX "runrow_seq" ON "run" ("seq")',
+        'CREATE INDEX "runrow_space_state" ON "run" ("space", "state")',
+        'CREATE UNIQUE INDEX "run_open" ON "run" ("space")'
+        " WHERE (\"state\" NOT IN ('finished', 'stopped'))",
+        'CREATE TABLE "gate_result" ("id" TEXT NOT NULL PRIMARY KEY, "run" TEXT NOT NULL,'
+        ' "stage" TEXT NOT NULL, "gate" INTEGER NOT NULL, "action" TEXT NOT NULL,'
+        ' "outcome" TEXT NOT NULL, "evidence" TEXT NOT NULL, "at" TEXT NOT NULL)',
+        'CREATE UNIQUE INDEX "gaterow_run_stage_gate" ON "gate_result" ("run", "stage", "gate")',
+    ):
+        big, yes = ("BIGINT", "BOOLEAN") if _server(db) else ("INTEGER", "INTEGER")
+        sql(db, statement.replace("BIGINT", big).replace("BOOLEAN", yes))
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
-MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second, _third, _fourth)
+MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second, _third, _fourth, _fifth)
 
 #: The version of the schema that this remit reads and writes.
 VERSION = 1 + len(MIGRATIONS)

@@ -16,7 +16,7 @@ from remit.harness.store.history import CHANGES, Answer, Change, change_of
 from remit.harness.store.log import Log
 from remit.harness.store.names import check_mode, check_space, operates, sets_modes
 from remit.harness.store.space import SELECT_SPACE, Overlay, Space, setting_values, space_of
-from remit.harness.store.switch import expected, flip, turn, unlocked
+from remit.harness.store.switch import expected, flip, takes_runs, turn, unlocked
 from remit.policy.escape import quoted
 from remit.policy.gate import Setting
 from remit.policy.problems import InputError, Problem, near
@@ -112,12 +112,14 @@ class Spaces:
         why: str,
         now: datetime,
         expect: int | None = None,
+        staged: bool = False,
     ) -> Switch:
         """Give a space a mode, for whoever it is that asks: an operator, the system, a pipeline.
 
         ``expect`` is the revision that the caller saw: another process that was faster makes this
         a `StoreConflict`. The mode that the space has already is a ``noop``, whatever was expected.
-        The mode of a locked space is changed by an operator alone, else `StoreConflict`.
+        The mode of a locked space is changed by an operator alone, else `StoreConflict`. An open
+        run is paused; where the new mode is ``staged``, it is to be stopped first (S000-66).
         """
         check_mode(mode)
         sets_modes(by)
@@ -125,14 +127,16 @@ class Spaces:
             space = self.get(id)
             if space.mode == mode:
                 return Switch(space, Answer.NOOP)
+            if staged:
+                takes_runs(self._database, space, mode)
             expected(space, expect)
             if not is_operator(by):
                 unlocked(space)
-            answer = self._answer(id, mode)
+            answer = self.answer(id, mode)
             flip(writer, self._database, space, mode, by=by, why=why, answer=answer)
             return Switch(self.get(id), answer)
 
-    def _answer(self, id: str, mode: str) -> Answer:
+    def answer(self, id: str, mode: str) -> Answer:
         """Say what becomes of a switch: at once, at the next boundary, or nothing after all."""
         rows = self._database.rows(_RUNNING, (id,))
         if not rows:

@@ -18,6 +18,7 @@ from remit.harness.store.grants import Grants
 from remit.harness.store.kept import Kept
 from remit.harness.store.log import Log
 from remit.harness.store.plans import Plans
+from remit.harness.store.runs import Runs
 from remit.harness.store.spaces import Spaces
 
 __all__ = ["Store"]
@@ -41,6 +42,7 @@ class Store:
         self.exits = Exits(database, self.log, self.spaces, self.approvals)
         self.grants = Grants(database, self.log, self.spaces)
         self.plans = Plans(database, self.log, self.spaces, self.approvals)
+        self.runs = Runs(database, self.log, self.spaces, self.approvals)
 
     @classmethod
     def open(

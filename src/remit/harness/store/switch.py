@@ -7,11 +7,12 @@ from remit.harness.store.errors import StoreConflict
 from remit.harness.store.events import SYSTEM
 from remit.harness.store.history import Answer
 from remit.harness.store.log import Writer
+from remit.harness.store.run_rows import open_run, switched
 from remit.harness.store.space import Space
-from remit.policy.problems import Problem
+from remit.policy.problems import InputError, Problem
 from remit.policy.vocabulary import Dial
 
-__all__ = ["expected", "flip", "turn", "unlocked"]
+__all__ = ["expected", "flip", "no_runs", "takes_runs", "turn", "unlocked"]
 
 #: What is bound to the mode that it was asked for in, so that no return to the mode revives it.
 _BOUND = (
@@ -47,6 +48,23 @@ def unlocked(space: Space) -> None:
         )
 
 
+def no_runs(space: str) -> InputError:
+    """Return why a space that is remote takes no mode with stages (S000-65)."""
+    message = f"space `{space}` is remote, and runs are not for such spaces"
+    return InputError(Problem("run-remote", message, "give it a mode without stages"))
+
+
+def takes_runs(database: Database, space: Space, mode: str) -> None:
+    """Raise where a space cannot be given a mode with stages: it is remote, or a run is open."""
+    if space.remote:
+        raise no_runs(space.id)
+    there = open_run(database, space.id)
+    if there is not None and there.mode.workflow.name != mode:
+        message = f"space `{space.id}` has an open run of {there.mode.workflow.name} mode"
+        hint = f"stop it first: `remit run stop {there.id}`"
+        raise StoreConflict(Problem("run-open", message, hint), there)
+
+
 def flip(
     writer: Writer,
     database: Database,
@@ -77,6 +95,7 @@ def flip(
         space=space.id,
         conversation=conversation,
     )
+    switched(writer, database, space.id, mode)
     for id, asked_in, expires_at in database.rows(_BOUND, (space.id,)):
         # One whose time was over is expired already, whether or not that was recorded by now.
         over = expires_at is not None and expires_at <= writer.at
