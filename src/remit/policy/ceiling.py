@@ -65,7 +65,10 @@ def narrow(*ceilings: Ceiling) -> Ceiling:
             allow = allow | ceiling.allow if allow else ceiling.allow
         if ceiling.deny:
             deny = deny | ceiling.deny if deny else ceiling.deny
-        for effect, lists in ceiling.limit.items():
-            limit[effect] = limit[effect] | lists if effect in limit else lists
-    limits = dict(sorted(limit.items())) if limit else TOP.limit
+        if ceiling.limit:
+            for effect, lists in ceiling.limit.items():
+                limit[effect] = limit[effect] | lists if effect in limit else lists
+    if len(limit) > 1:
+        limit = dict(sorted(limit.items()))
+    limits = limit or TOP.limit
     return Ceiling(tier, refuse, unknown, allow, deny, limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
@@ -82,9 +83,13 @@ def declare(*sources: Source, terms: Terms) -> list[Declaration]:
 
 def _parse(source: Source) -> Document | tuple[Problem, ...]:
     try:
-        return parse_toml(source)
+        return _shipped(source) if source.built_in else parse_toml(source)
     except InputError as error:
         return error.problems
+
+
+#: What comes with remit is the same at each load.
+_shipped = lru_cache(maxsize=32)(parse_toml)
 
 
 def _shape(

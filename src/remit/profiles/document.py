@@ -76,7 +76,8 @@ class Document:
 
     def lacks(self, *path: str | int) -> bool:
         """Say whether something at a path, in it or around it was taken out."""
-        return any(p[: len(path)] == path[: len(p)] for p in self.lost)
+        lost = self.lost
+        return bool(lost) and any(p[: len(path)] == path[: len(p)] for p in lost)
 
     def problem(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from attrs import evolve
 
@@ -135,7 +136,7 @@ def _check_denied(profile: Profile, file: ProfileFile, tools: Catalog, found: Fi
     brief = profile.brief
     leave = (brief.exit,) if brief and brief.exit else ()
     own = {tools.index.get(key): key for key in (*(brief.verbs if brief else ()), *leave)}
-    spelled = {name: key for key in profile.pins for name in (key, shown(key))}
+    spelled = _spelled(profile.pins)
     for side in profile.sides:
         for selector in sorted(side.ceiling.deny):
             named = tools.select(selector)
@@ -149,3 +150,9 @@ def _check_denied(profile: Profile, file: ProfileFile, tools: Catalog, found: Fi
                 message = f"`{quoted(selector)}` denies the mode's own verb `{shown(key)}`"
                 hint = "a verb is always allowed: take the entry out, or name another verb"
                 found.report("verb-denied", message, path, hint)
+
+
+@lru_cache(maxsize=256)
+def _spelled(keys: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the ways in which an entry can name a verb, with the key of each."""
+    return {name: key for key in keys for name in (key, shown(key))}

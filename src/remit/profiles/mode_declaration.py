@@ -30,7 +30,7 @@ __all__ = ["declare_all", "folder_name", "is_mode"]
 
 def is_mode(file: str) -> bool:
     """Say whether a file is a mode in Markdown, by its ending."""
-    return PurePath(file).suffix == ".md"
+    return file.endswith(".md")
 
 
 def folder_name(file: str) -> str:
@@ -41,8 +41,9 @@ def folder_name(file: str) -> str:
 
 def declare_all(*sources: Source, terms: Terms) -> list[Declaration]:
     """Read profile and mode files in order; never raises, whatever the texts."""
-    profiles = iter(declare(*(s for s in sources if not is_mode(s.file)), terms=terms))
-    return [_declare(s) if is_mode(s.file) else next(profiles) for s in sources]
+    told = [(source, is_mode(source.file)) for source in sources]
+    profiles = iter(declare(*(source for source, mode in told if not mode), terms=terms))
+    return [_declare(source) if mode else next(profiles) for source, mode in told]
 
 
 def _declare(source: Source) -> Declaration:

@@ -31,6 +31,8 @@ class Terms:
     known: Mapping[str, EffectClass] = EFFECTS
     tools: Catalog = field(factory=Catalog)
     _expanded: dict[str, frozenset[str]] = field(factory=dict, init=False, eq=False, repr=False)
+    #: Keys of verbs that were found to be fine, by how they were named and whether they leave.
+    _sound: dict[tuple[str, bool], str] = field(factory=dict, init=False, eq=False, repr=False)
 
     @cached_property
     def world(self) -> frozenset[str]:
@@ -68,6 +70,8 @@ class Terms:
         self, name: str, path: KeyPath, found: Findings, *, leaves: bool = False
     ) -> str | None:
         """Return the key of the output or exit verb of a name; what may not serve is a problem."""
+        if (key := self._sound.get((name, leaves))) is not None:
+            return key
         tool = self._verb(name, path, found, leaves=leaves)
         if tool is None:
             return None
@@ -78,6 +82,7 @@ class Terms:
             message = f"nobody declared what `{tool.key}` does, so it cannot be always allowed"
             found.report("verb-undeclared", message, path, "declare its effects in its catalogue")
         else:
+            self._sound[name, leaves] = tool.key
             return tool.key
         return None
 
