@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.policy.problems import InputError, Problem, Severity
+from remit.policy.problems import Problem, Severity
 from remit.policy.vocabulary import Posture
 from remit.policy.workflow import Action, Artifact, Budget, Inject, substitute
 from remit.profiles.library import Library
@@ -181,10 +181,22 @@ class TestStaged:
         assert [p.severity for p in entry.problems][-1:] == [Severity.WARNING]
         assert {"git.push", "git.commit"} <= entry.stages["a"].ceiling.refuse
 
-    def test_a_space_cannot_be_given_one_yet(self) -> None:
-        """While nothing drives stages, a mode with some is listed and cannot be chosen."""
-        with pytest.raises(InputError, match="nothing runs them yet"):
-            OURS.choose(BUILT_IN_STAGED[0])
+    def test_what_a_run_keeps(self) -> None:
+        """A mode with stages can be chosen, and is kept whole; only ours keeps the space's dial."""
+        name = BUILT_IN_STAGED[0]
+        mode = OURS.staged(name)
+        assert OURS.choose(name).name == name
+        assert mode is not None
+        assert (list(mode.stages), mode.keeps_dial) == (["work"], True)
+        text = "---\nstages: { a: {} }\n---\n"
+        theirs = Library.load([Source(text, "m/x/mode.md")]).staged("x")
+        assert theirs is not None
+        assert not theirs.keeps_dial
+        assert OURS.staged("chat") is None
+
+    def test_where_a_run_leads(self) -> None:
+        """S000-101: a mode that was deleted meanwhile is not returned to, but the top one is."""
+        assert [OURS.home(n) for n in ("plan", "agent", "gone")] == ["plan", "chat", "chat"]
 
     def test_a_changed_profile_reaches_the_stages(self) -> None:
         """Replacing the profile that a stage names changes the stage, and nothing else is kept."""

@@ -140,13 +140,16 @@ class Place:
         from remit.harness.store import Store, StoreError
 
         try:
-            return Store.open(self.workspace.db, data=self.workspace.data)
+            store = Store.open(self.workspace.db, data=self.workspace.data)
         except StoreError as error:
             (problem,) = error.problems
             if problem.code != "store-missing":
                 raise
             hint = elsewhere(self.workspace, self.environ)
             raise StoreError(evolve(problem, hint=hint)) from error
+        # Modes are read only if a run ends.
+        store.runs.home = lambda mode: self.engine.library.home(mode)
+        return store
 
     def operator(self) -> None:
         """Raise `InputError` unless whoever runs this is the operator (design section 6)."""

@@ -48,9 +48,12 @@ def create(
 ) -> None:
     """Make a space (operator)."""
     from remit.harness.store import OPERATOR
+    from remit.harness.store.switch import no_runs
 
     place.operator()
     chosen = _first_mode(place, SpaceKind(kind), mode)
+    if remote and place.engine.library.staged(chosen) is not None:
+        raise no_runs(id)
     with place.store() as store:
         made = store.spaces.create(
             id,
@@ -147,8 +150,9 @@ def set_(place: Place, id: str, mode: str, why: str, as_json: bool) -> None:
     with place.store() as store:
         before = store.spaces.get(id)
         chosen = place.engine.library.choose(mode).name
+        staged = place.engine.library.staged(chosen) is not None
         switch = store.spaces.set_mode(
-            id, chosen, by=OPERATOR, why=why, now=now(), expect=before.revision
+            id, chosen, by=OPERATOR, why=why, now=now(), expect=before.revision, staged=staged
         )
     after, answer = switch.space, switch.answer.value
     if as_json:

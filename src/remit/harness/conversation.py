@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from remit.harness.inforce import InForce, link_of
+from remit.harness.inforce import in_force
 from remit.harness.store import ConversationRecord, Overlay, Switch
 from remit.harness.turns import USER, Turn
 from remit.policy.announce import Message, Told, announce
@@ -63,9 +63,9 @@ class Conversation:
     def profile(self) -> Profile:
         """What holds in it, by all that narrows it: now, or in the turn that comes next."""
         store = self.workspace.store
-        own, *above = map(link_of, store.conversations.line(self.id))
+        own, *above = store.conversations.line(self.id)
         line = (evolve(own, mode=self.mode), *above)
-        return self.workspace.modes.profile(InForce(store.spaces.get(self.space), line))
+        return self.workspace.modes.profile(in_force(store, self.space, line))
 
     @property
     def plan(self) -> ActivePlan | None:

@@ -1,7 +1,7 @@
 """What is in force: the rows that decide it, and the profile that they come to.
 
-One module reads the ladder of scopes: workspace, space, conversation, turn, and for a child the
-same of its parents. Each only narrows (design sections 6 and 9).
+One module reads the ladder of scopes: workspace, space, the stage of its run, conversation, turn,
+and for a child the same of its parents. Each only narrows (design sections 6 and 9).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import datetime
 
 from attrs import evolve, frozen
 
+from remit.harness.atrun import AtRun, at_run, capped
 from remit.harness.engine import OVERLAY, Engine, closed
 from remit.harness.natives import NATIVES
 from remit.harness.store import ConversationRecord, Overlay, Space, Store
@@ -22,7 +23,7 @@ from remit.policy.tools import NATIVE, Catalog
 from remit.profiles.fit import blocks_host
 from remit.profiles.source import WRITTEN_BY_US, Source
 
-__all__ = ["InForce", "Link", "Modes", "link_of"]
+__all__ = ["InForce", "Link", "Modes", "in_force", "link_of"]
 
 _log = logging.getLogger("remit")
 
@@ -54,6 +55,15 @@ class InForce:
 
     space: Space
     line: tuple[Link, ...] = ()
+    run: AtRun | None = None
+
+    @property
+    def own_run(self) -> AtRun | None:
+        """The run, where its stage's brief holds: in its conversation, and without turns."""
+        if self.run is None or self.run.stage is None or self.run.mode != self.mode:
+            return None
+        here = not self.line or self.line[0].conversation == self.run.conversation
+        return self.run if here else None
 
     @property
     def mode(self) -> str:
@@ -75,6 +85,14 @@ class InForce:
         yield from (overlay for overlay in found if overlay is not None)
 
 
+def in_force(store: Store, space: str, line: tuple[ConversationRecord, ...] = ()) -> InForce:
+    """Read what decides in a space, and for a conversation what does in it and its parents."""
+    there = store.spaces.get(space)
+    run = at_run(store, there)
+    links = tuple(map(link_of, line))
+    return InForce(capped(there, run, tuple(r.id for r in line)), links, run)
+
+
 class Modes:
     """The profiles of an engine as they hold in a store's spaces, on one host."""
 
@@ -94,16 +112,20 @@ class Modes:
 
     def profile(self, force: InForce) -> Profile:
         """Return the profile that rows come to; what cannot be used admits nothing."""
-        at = (force.mode, force.line, *force._modes, *force._overlays, self.catalog.hash)
+        run = force.run and (force.own_run is not None, force.run.decides)
+        at = (force.mode, force.line, *force._modes, *force._overlays, run, self.catalog.hash)
         profile = self._profiles.get(at)
         if profile is None:
             profile = self._profiles[at] = self._profile(force)
         return profile
 
     def mode(self, name: str) -> Profile:
-        """Return the profile of a stored mode: as its file says, else as it was last seen."""
+        """Return the profile of a stored mode: as its file says, else as it was last seen.
+
+        A staged one is no wider than its first stage: where it has no run, none has been left yet.
+        """
         try:
-            return self.engine.library.get(name)
+            return self._declared(name)
         except InputError as error:
             kept = self.store.kept.get(name)
             if kept is not None:
@@ -114,12 +136,18 @@ class Modes:
     def keep(self, name: str, now: datetime) -> None:
         """Keep what a mode is, for when its file is gone; a built-in one cannot go."""
         try:
-            profile = self.engine.library.get(name)
+            profile = self._declared(name)
         except InputError:
             return
         if profile.origin != WRITTEN_BY_US and profile.hash not in self._kept:
             self.store.kept.keep(profile, now=now)
             self._kept.add(profile.hash)
+
+    def _declared(self, name: str) -> Profile:
+        profile, staged = self.engine.library.get(name), self.engine.library.staged(name)
+        if staged is None:
+            return profile
+        return profile.under(*_news(profile, staged.stages[staged.workflow.first]))
 
     def missing(self, name: str) -> Problem | None:
         """Return why a stored mode cannot be read any more, None if it can."""
@@ -130,18 +158,34 @@ class Modes:
         return None
 
     def _profile(self, force: InForce) -> Profile:
-        profile = self.usable(force.mode)
+        profile = self._at(force, force.mode)
         if force.line and force.line[0].child:
             profile = _as_child(profile)
         else:
             profile = evolve(profile, offers=self.host.offers)
         for name in force._modes:
-            profile = profile.under(*_news(profile, self.usable(name)))
+            profile = profile.under(*_news(profile, self._at(force, name)))
+        return self.narrowed(profile, force)
+
+    def narrowed(self, profile: Profile, force: InForce) -> Profile:
+        """Return a profile under the overlays of the workspace and of the rows."""
         if self.engine.overlaid is not None:
             profile = self._under(profile, self.engine.overlaid)
         for overlay in force._overlays:
             profile = self._overlaid(profile, overlay)
         return profile
+
+    def _at(self, force: InForce, name: str) -> Profile:
+        """Return the profile of a mode, that of the stage which its run is in."""
+        run = force.run
+        if run is None or run.mode != name:
+            return self.usable(name)
+        kept = self.store.runs.mode(run.hash)
+        if run.stage is None:
+            return self._usable(kept.profile)
+        stage = self._usable(kept.stages[run.stage])
+        brief = kept.profile.brief if force.own_run is None else stage.brief
+        return evolve(stage, brief=brief)
 
     def usable(self, name: str) -> Profile:
         """Return the profile of a stored mode, one that admits nothing if the tools forbid it."""

@@ -29,12 +29,17 @@ from remit.policy.escape import escape
 from remit.policy.plan import MAX_NODES, NodeType, Plan, TextPlan, read_plan, read_text_plan
 from remit.policy.problems import InputError
 from remit.policy.profile import Brief, Profile
+from remit.policy.run import Do, Effect, Event, Kind
+from remit.policy.run_brief import standing_brief
 
 if TYPE_CHECKING:
     from remit.harness.session import Frame
     from remit.harness.store import Store
 
-__all__ = ["NATIVES", "Answer", "Desk", "NativeTool", "decided"]
+__all__ = ["NATIVES", "Answer", "Desk", "NativeTool", "decided", "stage_said"]
+
+#: Characters of an artifact that a model hands over.
+MOST_OF_ARTIFACT = 512 * 1024
 
 
 @frozen
@@ -110,6 +115,8 @@ class Native:
                     wrong.append(f"`{key}` is to be text")
                 elif key in self.required and not value.strip():
                     wrong.append(f"`{key}` is empty")
+            elif self.properties.get(key, {}).get("type") == "object":
+                wrong += [] if isinstance(value, Mapping) else [f"`{key}` is to be an object"]
         if wrong:
             known = ", ".join(f"`{p}`" for p in self.properties) or "none"
             return Answer(f"`{name}` did nothing: {'; '.join(wrong)} (arguments: {known})", True)
@@ -131,6 +138,10 @@ def _mode(desk: Desk, args: Mapping[str, Any]) -> Answer:
     said = projection.preamble or (
         f"# Mode: {profile.label or profile.name}\nNothing is restricted beyond the space's dial."
     )
+    if desk.frame.force.own_run is not None:
+        run = desk.store.runs.get(desk.frame.force.own_run.run).run
+        data |= {"run": run.id, "stage": run.stage}
+        said = f"{said.rstrip()}\n\n{standing_brief(run)}"
     return Answer(f"{said.rstrip()}\n\nDial: {space.dial}.", data=data)
 
 
@@ -305,6 +316,44 @@ def _nothing_to_deliver(desk: Desk, args: Mapping[str, Any]) -> Answer:
     )
 
 
+def _complete_stage(desk: Desk, args: Mapping[str, Any]) -> Answer:
+    """Hand the claim of the model's to the run; a host judges the exit gates after it (S000-23)."""
+    run, given = desk.frame.force.own_run, dict(args.get("artifacts") or {})
+    report = args.get("report")
+    if run is None or run.turn is None:
+        return Answer("Nothing was done: no turn of a run is under way here.", True)
+    if desk.frame.space.locked:
+        return Answer("Nothing was done: the space is locked.", True)
+    if not all(isinstance(text, str) for text in given.values()):
+        return Answer("`complete_stage` did nothing: every artifact is to be text", True)
+    if long := next((id for id, text in given.items() if len(text) > MOST_OF_ARTIFACT), None):
+        most = MOST_OF_ARTIFACT // 1024
+        return Answer(f"Nothing was done: `{escape(long)}` is longer than {most} KiB.", True)
+    event = Event(Kind.COMPLETE, turn=run.turn, artifacts=given, report=report)
+    _, effects = desk.store.runs.step(
+        run.run, event, by=desk.agent, now=desk.now, note=escape(args["summary"], lines=True)
+    )
+    over = any(e.do is Do.END_TURN for e in effects)
+    data = {"run": run.run, "turn": run.turn, "over": over}
+    for effect in effects:
+        if effect.do is Do.REFUSE:
+            return Answer(f"Nothing was done: {effect.text}.", True, data)
+        if effect.do is Do.RESULT:
+            return Answer(stage_said(effect), effect.what == "failed", data)
+    return Answer("The exit gates are to be judged.", data={**data, "judging": True})
+
+
+def stage_said(effect: Effect) -> str:
+    """Return what the model is told of a stage that it completed, or could not."""
+    if effect.what == "failed":
+        return f"The stage is not done.\n{effect.text}"
+    return {
+        "passed": "The stage is done; this turn ends here.",
+        "waiting": "The stage waits for the user's approval; this turn ends here.",
+        "blocked": "Reported as blocked: the run waits for the user, and this turn ends here.",
+    }[effect.what]
+
+
 def _about(approval: Approval) -> dict[str, Any]:
     return {
         "approval": approval.id,
@@ -343,6 +392,30 @@ _PLAN_NODE = {
         },
     },
     "required": ["key", "title", "description"],
+}
+
+_REPORT = {
+    "type": "object",
+    "description": "How it stands, as far as you know; it passes no exit gate. `blocked` is for "
+    "what only the user can remove, never while other permitted work is left.",
+    "properties": {
+        "status": {"type": "string", "enum": ["completed", "blocked"]},
+        "outcomes": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "criterion": _text("What was to be true."),
+                    "state": {"type": "string", "enum": ["met", "unmet", "unverified"]},
+                    "evidence": _text("What shows it."),
+                },
+                "required": ["criterion", "state"],
+            },
+        },
+        "remaining": {"type": "array", "items": {"type": "string"}},
+        "blocker": _text("With `blocked`: what keeps you, and what would help."),
+    },
+    "required": ["status"],
 }
 
 #: The verbs that are served, by name. Those of the native catalogue that are not here yet are no
@@ -407,6 +480,23 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             (),
             _exit_plan_mode,
             opens=ApprovalKind.PLAN_EXIT,
+        ),
+        "complete_stage": Native(
+            lambda profile: (
+                "Say that the stage is done. Artifacts are written to their paths, then the exit "
+                "gates are judged; one that fails is the result, and you go on."
+            ),
+            {
+                "summary": _text("What was done, for the user."),
+                "artifacts": {
+                    "type": "object",
+                    "additionalProperties": {"type": "string"},
+                    "description": "By id, the whole text of each artifact that is to be written.",
+                },
+                "report": _REPORT,
+            },
+            ("summary",),
+            _complete_stage,
         ),
         "nothing_to_deliver": Native(
             lambda profile: (

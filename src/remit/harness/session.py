@@ -20,7 +20,7 @@ from attrs import frozen
 from remit.harness.engine import Engine
 from remit.harness.facts import gather, start
 from remit.harness.frames import Frame, Judged, judge
-from remit.harness.inforce import InForce, Modes
+from remit.harness.inforce import InForce, Modes, in_force
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since, undone
 from remit.harness.store import (
     Approval,
@@ -102,6 +102,7 @@ class Session:
         *,
         cwd: str | None = None,
         scratch: str | None = None,
+        actor: str | None = None,
     ) -> None:
         """``cwd`` is where relative paths of calls start, the process's own folder unless said.
 
@@ -115,9 +116,10 @@ class Session:
         self.host = host
         self.clock = clock
         self.modes = Modes(engine, store, host)
+        self._agent = actor or f"agent:{conversation}"
         self._cwd = cwd
         self._scratch = scratch
-        self._read = read or (lambda: InForce(store.spaces.get(space)))
+        self._read = read or (lambda: in_force(store, space))
         self._lock = threading.RLock()
         self._last: Frame | None = None
 
@@ -247,10 +249,6 @@ class Session:
             return self._waiting(judged, tool, leave.approval)
         used = leave.approval.id if leave.approval else None
         return Run(tool, used, tuple(g.id for g in leave.grants))
-
-    @property
-    def _agent(self) -> str:
-        return f"agent:{self.conversation}"
 
     def _facts(self, frame: Frame, call: Call) -> Facts | None:
         """Look at what a call names, where somebody asks."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from attrs import define, field, frozen
 
 from remit.harness.frames import Frame
-from remit.harness.inforce import InForce, link_of
+from remit.harness.inforce import InForce, in_force
 from remit.harness.natives import Answer, NativeTool
 from remit.harness.owners import gone, owner
 from remit.harness.session import Run, Session
@@ -21,6 +21,7 @@ from remit.harness.store import ConversationRecord, Outcome, Overlay, Space
 from remit.harness.store.log import Writer
 from remit.policy.announce import Message, Told, announce, dropped
 from remit.policy.boundary import Boundary, crosses
+from remit.policy.run_brief import standing_brief
 from remit.policy.tools import Call, Catalog, Tool
 
 if TYPE_CHECKING:
@@ -220,8 +221,16 @@ class Turn:
             notices = (dropped(record.mode), *notices)
             gone.append(record.mode)
         position = writer.head.seq + len(notices) + 1
-        step = Step(frame, said.standing, notices, position, self)
+        standing = said.standing + self._stage(force)
+        step = Step(frame, standing, notices, position, self)
         return step, {**said.told.to_body(), "gone": gone}
+
+    def _stage(self, force: InForce) -> str:
+        """Return what the model is told of the stage, in the conversation of the run (S000-21)."""
+        if force.own_run is None:
+            return ""
+        store = self.conversation.workspace.store
+        return f"\n{standing_brief(store.runs.get(force.own_run.run).run)}"
 
     def _narrated(
         self, space: Space, record: ConversationRecord, before: Mapping[str, Any]
@@ -244,4 +253,4 @@ class Turn:
     def _force(self) -> InForce:
         store = self.conversation.workspace.store
         line = store.conversations.line(self.conversation.id)
-        return InForce(store.spaces.get(line[0].space), tuple(map(link_of, line)))
+        return in_force(store, line[0].space, line)

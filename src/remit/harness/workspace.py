@@ -15,6 +15,7 @@ from remit.harness.location import locate, mode_files, protected
 from remit.harness.owners import gone
 from remit.harness.store import Change, Space, Store, Switch
 from remit.harness.store.events import is_operator
+from remit.harness.store.switch import no_runs
 from remit.harness.turns import Turn
 from remit.policy.problems import InputError
 from remit.policy.profile import Profile
@@ -46,8 +47,11 @@ class Workspace:
         self.modes.set_catalog(engine.operators)
         #: The turns that are open here, by conversation: a child's are under its parent's.
         self.running: dict[str, Turn] = {}
-        # A turn of a process that was killed is over, whoever opens the workspace next.
+        store.runs.home = engine.library.home
+        # A turn of a process that was killed is over, whoever opens the workspace next; and its run
+        # is paused.
         store.conversations.sweep(now=clock(), gone=gone)
+        store.runs.restart(now=clock(), gone=gone)
 
     @classmethod
     def open(
@@ -93,7 +97,10 @@ class Workspace:
 
     def create_space(self, id: str, mode: str | None = None, *, by: str, **given: Any) -> OpenSpace:
         """Make a space in a mode, the top one unless given; see `Spaces.create` for the rest."""
-        profile = self.engine.library.default if mode is None else self.engine.library.get(mode)
+        library = self.engine.library
+        profile = library.default if mode is None else library.get(mode)
+        if given.get("remote") and library.staged(profile.name) is not None:
+            raise no_runs(id)
         self.modes.keep(profile.name, self.clock())
         self.store.spaces.create(id, profile.name, by=by, now=self.clock(), **given)
         return OpenSpace(self, id)
@@ -170,7 +177,13 @@ class OpenSpace:
         profile = library.choose(mode) if is_operator(by) else library.get(mode)
         at.modes.keep(profile.name, at.clock())
         return at.store.spaces.set_mode(
-            self.id, profile.name, by=by, why=why, now=at.clock(), expect=expect
+            self.id,
+            profile.name,
+            by=by,
+            why=why,
+            now=at.clock(),
+            expect=expect,
+            staged=library.staged(profile.name) is not None,
         )
 
     def set_dial(self, dial: Dial, *, by: str) -> Space:

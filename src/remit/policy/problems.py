@@ -152,7 +152,6 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "ask-not-last": "an exit gate that asks before others",
             "stage-circle": "stages lead back to each other and none of them loops or asks",
             "stage-unreached": "no stage leads to this one",
-            "staged-later": "the mode has stages, and nothing runs them yet",
         },
         "Profiles under a catalogue": {
             "selector-unmatched": "an allow or deny entry that matches no tool of the catalogue",
@@ -310,6 +309,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "run-input-changed": "the input was changed since the turn began",
             "run-artifact": "the mode declares no such artifact",
             "run-report": "the report is not as a run takes it",
+            "run-worktree": "a run needs a worktree, and the space has none",
+            "run-gate-never": "an exit gate whose command is refused, whatever anybody approves",
             "run-conflict": "the turn ended in another way already",
         },
         "The store and its log": {

@@ -11,13 +11,20 @@ import re
 from remit.policy.run import Run
 from remit.policy.workflow import Action, Gate
 
-__all__ = ["OUTPUT_BYTES", "missing_headings", "stage_brief", "tail"]
+__all__ = ["OUTPUT_BYTES", "missing_headings", "stage_brief", "standing_brief", "tail"]
 
 #: How much of a command's output goes back to the model (S000-73).
 OUTPUT_BYTES = 8 * 1024
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+
+
+def standing_brief(run: Run) -> str:
+    """Return what goes with every request of a stage: the mode's words, then the stage's brief."""
+    flow = run.workflow
+    body = flow.fill(flow.body, run.id, run.input).strip()
+    return f"{body}\n\n{stage_brief(run)}" if body else stage_brief(run)
 
 
 def stage_brief(run: Run) -> str:

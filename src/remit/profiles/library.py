@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from remit.policy.problems import InputError, Problem, Severity
 from remit.policy.profile import Profile
+from remit.policy.staged import StagedMode
 from remit.policy.tools import Catalog
 from remit.policy.vocabulary import EFFECTS, EffectClass
 from remit.profiles.catalogs import native_catalog
@@ -30,7 +31,7 @@ from remit.profiles.names import (
 )
 from remit.profiles.resolution import Entry, resolve
 from remit.profiles.shipped import built_in_modes, built_in_sources
-from remit.profiles.source import Source, read_source
+from remit.profiles.source import WRITTEN_BY_US, Source, read_source
 from remit.profiles.structure import quoted
 from remit.profiles.terms import Terms
 
@@ -128,17 +129,36 @@ class Library:
             raise InputError(Problem("unknown-mode", message, mode_hint(name, self.names())))
         return found
 
+    def find(self, name: str) -> Profile | None:
+        """Return a profile, None if it is unknown or unusable."""
+        found = self._by_name.get(self.resolve(name))
+        return found.profile if found else None
+
     def get(self, name: str) -> Profile:
         """Return a profile; raises `InputError` if it is unknown, or saying why it is unusable."""
         return _usable(self.entry(name))
 
+    def staged(self, name: str) -> StagedMode | None:
+        """Return a mode with its stages, as a run keeps it; None for one that has none.
+
+        Raises `InputError` as `get` does. Turns of the host's own have the space's dial in modes
+        that remit ships, in others a lower one (S000-84, S000-85).
+        """
+        entry = self.entry(name)
+        if entry.workflow is None:
+            return None
+        return StagedMode(
+            _usable(entry), entry.workflow, entry.stages, entry.source == WRITTEN_BY_US
+        )
+
+    def home(self, name: str) -> str:
+        """Return the mode that a run returns to: the one named, the top one if that is gone."""
+        found = self.find(name)
+        return TOP_MODE if found is None else found.name
+
     def choose(self, name: str) -> Profile:
         """Return a profile that an operator may give a space; raises `InputError` (S003-21)."""
         profile = self.get(name)
-        if self.entry(name).workflow is not None:
-            message = f"mode `{profile.name}` has stages, and nothing runs them yet"
-            hint = "a space takes modes without stages; a later release runs the others"
-            raise InputError(Problem("staged-later", message, hint))
         if not profile.selectable:
             choice = ", ".join(f"`{e.name}`" for e in self.entries if e.selectable)
             raise InputError(

@@ -88,8 +88,6 @@ def _check(
         label=file.label,
         extends=file.permission,
         intent=intent,
-        # Nothing drives the stages of a run yet, so a space cannot be given one.
-        selectable=file.stages is None,
         ceiling=CeilingFile(deny=(AGENT_ONLY,)),
         brief=BriefFile(guidance=body),
     )

@@ -23,6 +23,7 @@ from pydantic_ai.messages import (
     ModelResponsePart,
     PartDeltaEvent,
     PartStartEvent,
+    SystemPromptPart,
     TextContent,
     TextPart,
     TextPartDelta,
@@ -40,6 +41,7 @@ from remit.harness.loop.contract import Contract
 from remit.harness.loop.events import What
 from remit.harness.loop.gated import Gated, arguments
 from remit.harness.loop.history import History
+from remit.harness.loop.stage import StageTurn
 from remit.harness.turns import Step, Turn
 
 __all__ = ["Answering", "Stopped"]
@@ -63,9 +65,13 @@ class Answering:
     #: Messages of the user that came meanwhile.
     queue: deque[str]
     tell: Callable[..., None]
+    #: The turn of a run that this is, if it is one.
+    stage: StageTurn | None = None
     contract: Contract = field(factory=Contract, init=False)
     #: The last text of the model.
     said: str = field(default="", init=False)
+    #: Tokens that were used.
+    tokens: int = field(default=0, init=False)
     _gated: Gated = field(init=False)
     _requests: int = field(default=0, init=False)
 
@@ -85,13 +91,16 @@ class Answering:
         # No text is an answer too: whether anything is owed is the contract's business.
         agent = Agent(self.model, toolsets=[self._gated], output_type=[str, type(None)], retries=0)
         async with agent.iter(prompt, message_history=self.history.messages) as run:
-            node = run.next_node
-            while not Agent.is_end_node(node):
-                if Agent.is_model_request_node(node):
-                    await self._request(run, node)
-                elif Agent.is_call_tools_node(node):
-                    await self._back(run, node)
-                node = await run.next(node)
+            try:
+                node = run.next_node
+                while not Agent.is_end_node(node):
+                    if Agent.is_model_request_node(node):
+                        await self._request(run, node)
+                    elif Agent.is_call_tools_node(node):
+                        await self._back(run, node)
+                    node = await run.next(node)
+            finally:
+                self.tokens += run.usage.total_tokens
 
     async def _request(self, run: AgentRun[None, Any], node: ModelRequestNode[None, Any]) -> None:
         if self.calls.stuck:
@@ -99,6 +108,7 @@ class Answering:
         if self._requests >= _MOST_STEPS:
             raise Stopped("limit")
         self._requests += 1
+        once = await self.stage.request() if self.stage else ""
         step = await asyncio.to_thread(self.turn.step, self.calls.belt.catalog)
         self._gated.step = step
         self.contract.stepped(step)
@@ -106,6 +116,10 @@ class Answering:
         node.request.parts = [*node.request.parts, *self._further(step)]
         # The instructions are those of each step anew, and of no other.
         self.history.add(ModelRequest(parts=list(node.request.parts)))
+        if once:
+            # Later turns do not carry it (S000-58).
+            node.request.parts = [*node.request.parts, SystemPromptPart(once)]
+            self.tell(What.NOTICE, once, notice="run")
         try:
             async with node.stream(run.ctx) as stream:
                 async for event in stream:
@@ -119,6 +133,10 @@ class Answering:
         parts: list[ModelRequestPart] = []
         while self.queue:
             parts.append(UserPromptPart(self.queue.popleft()))
+        while self.stage and self.stage.notices:
+            text = self.stage.notices.pop(0)
+            parts.append(SystemPromptPart(text))
+            self.tell(What.NOTICE, text, notice="run")
         for message in step.notices:
             said = TextContent(content=message.text, metadata={"remit": message.what.value})
             parts.append(UserPromptPart([said]))
@@ -173,7 +191,12 @@ class Answering:
 
     async def _serve(self, step: Step, id: str, name: str, args: Mapping[str, Any]) -> Done:
         self.tell(What.CALL, name, call=id, args=dict(args))
-        done = await self.calls.serve(step, name, args)
+        if self.stage is not None and self.stage.over:
+            done = Done("This turn is over: it did not run.", True)
+        else:
+            done = await self.calls.serve(step, name, args)
+        if self.stage is not None:
+            done = await self.stage.completed(done, args)
         self.contract.answered(step, step.frame.catalog.get(name), done.failed)
         self.tell(What.RESULT, done.text, call=id, tool=name, failed=done.failed, ran=done.ran)
         return done

@@ -23,7 +23,7 @@ from remit.policy.ceiling import narrow
 from remit.policy.digest import canonical
 from remit.policy.tools import Call
 
-__all__ = ["RAW", "Calls", "Done", "Task"]
+__all__ = ["RAW", "Calls", "Done", "Task", "in_thread"]
 
 #: What stands for arguments that are no JSON object, under a name that no tool takes.
 RAW = "\0not an object"
@@ -136,7 +136,7 @@ class Calls:
         session = step.session
         ceiling = narrow(step.frame.profile.ceiling, session.frame().profile.ceiling)
         desk = self.station.desk(ceiling, self.todos, cancelled)
-        result = await _in_thread(lambda: self.belt.run(run.tool.key, args, desk), cancelled)
+        result = await in_thread(lambda: self.belt.run(run.tool.key, args, desk), cancelled)
         return Done(result.text, result.is_error, result.data, ran=True)
 
     async def _task(self, args: Mapping[str, Any]) -> Done:
@@ -148,7 +148,7 @@ class Calls:
         return await self.task(given.prompt, given.mode)
 
 
-async def _in_thread(work: Callable[[], Result], cancelled: threading.Event) -> Result:
+async def in_thread(work: Callable[[], Result], cancelled: threading.Event) -> Result:
     """Run what blocks in a thread of its own, however many others do; it is over on return."""
     done: Future[Result] = Future()
 

@@ -26,6 +26,8 @@ class What(StrEnum):
     WAITING = "waiting"
     DECIDED = "decided"
     NUDGE = "nudge"
+    #: How the run of a staged mode stands.
+    RUN = "run"
     ENDED = "ended"
 
 

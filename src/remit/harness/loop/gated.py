@@ -19,6 +19,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from remit.harness.loop.belt import Offer
 from remit.harness.loop.calls import RAW, Done
 from remit.harness.turns import Step
+from remit.profiles.staging import COMPLETE_STAGE
 
 __all__ = ["Gated", "arguments"]
 
@@ -78,7 +79,9 @@ class Gated(AbstractToolset[None]):
         step = self.now
         offers = [Offer(t.name, t.description, t.input_schema) for t in step.native_tools]
         offers += [self._offers[t.key] for t in step.tools if t.key in self._offers]
-        changes = {t.name for t in step.tools if not t.native and t.effects}
+        changes = {
+            t.name for t in step.tools if (t.effects and not t.native) or t.key == COMPLETE_STAGE
+        }
         return {o.name: self._tool(o, o.name in changes) for o in offers}
 
     def _tool(self, offer: Offer, changes: bool) -> ToolsetTool[None]:

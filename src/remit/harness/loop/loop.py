@@ -17,8 +17,9 @@ from remit.harness.loop.calls import Calls, Done
 from remit.harness.loop.contract import Contract, Outcome
 from remit.harness.loop.events import Event, Tell, What
 from remit.harness.loop.history import History
+from remit.harness.loop.stage import Over, StageTurn
 from remit.harness.loop.waiting import Waiting
-from remit.harness.store import Approval, ApprovalKind, ApprovalState
+from remit.harness.store import Approval, ApprovalKind, ApprovalState, RunRecord
 from remit.harness.store import Outcome as Closed
 from remit.harness.tools import Todos
 from remit.harness.turns import USER
@@ -30,13 +31,17 @@ __all__ = ["EVERY_KIND", "Ended", "Loop"]
 #: Whatever the operator can be asked.
 EVERY_KIND = frozenset(ApprovalKind)
 
+#: What endings of a turn are to its run, but for those that are well.
+_OUTCOMES = {"failed": "error", "limit": "error", "stuck": "error", "interrupted": "interrupted"}
+
 
 @frozen
 class Ended:
     """How a turn ended.
 
     ``reason`` is ``stopped`` where the model had nothing more to call, else why it was ended:
-    ``failed``, ``interrupted``, ``stuck`` (the same call refused again and again), ``limit``.
+    ``failed``, ``interrupted``, ``stuck`` (the same call refused again and again), ``limit``; and
+    of a run ``stage`` (it was completed, or waits), ``paused``, ``halted``.
     ``contract`` is what was owed, ``outcome`` how that came out; an unmet one is carried by every
     reason.
     """
@@ -50,7 +55,7 @@ class Ended:
     @property
     def ok(self) -> bool:
         """Did it end by itself with nothing owed."""
-        return self.reason == "stopped" and self.outcome is not Outcome.UNMET
+        return self.reason in ("stopped", "stage") and self.outcome is not Outcome.UNMET
 
 
 @define(eq=False)
@@ -77,29 +82,96 @@ class Loop:
         self.history = History(self.folder, self.conversation.id)
         self.belt = Belt.of(self.conversation.workspace.engine, self.station)
 
-    async def turn(self, prompt: str, origin: str = USER) -> Ended:
-        """Answer a message; cancelling it closes the turn as interrupted and raises."""
+    async def turn(self, prompt: str, origin: str = USER, *, run: str | None = None) -> Ended:
+        """Answer a message; cancelling it closes the turn as interrupted and raises.
+
+        ``run`` is the run that the turn works on; it claims it, and settles how it ended.
+        """
         # Calls that never came back are answered before anything else is said.
         self.history.close()
         at = self.station
-        waiting = Waiting(self.conversation.workspace, lambda: bool(self.queue))
-        calls = Calls(self.belt, at, waiting, self._task, self.waits, self._asked, self.todos)
+        calls = Calls(self.belt, at, self._waiting, self._task, self.waits, self._asked, self.todos)
         turn = self.conversation.turn(origin, cwd=at.worktree, scratch=at.scratch)
         answering = Answering(turn, self.model, calls, self.history, self.queue, self._tell)
         reason, error = "stopped", ""
         with turn:
+            if run is not None:
+                answering.stage = self._stage(calls, run, turn.number, host=origin != USER)
+                if (why := await answering.stage.claim()) is not None:
+                    return Ended("", "failed", error=why.message)
             self._tell(What.TURN, prompt, number=turn.number, origin=origin)
             try:
-                await answering.answer(prompt)
+                await self._answer(answering, prompt)
             except asyncio.CancelledError:
+                await asyncio.shield(self._settled(answering, "interrupted"))
                 self._settle(answering, "interrupted", "")
                 raise
-            except Stopped as stop:
+            except (Stopped, Over) as stop:
                 reason = str(stop)
             except Exception as failure:
                 reason, error = "failed", _words(failure)
+            await self._settled(answering, reason)
+            if reason == "failed":
                 turn.close(Closed.FAILED)
         return self._settle(answering, reason, error)
+
+    async def decided(self, approval: str) -> None:
+        """Wait until the operator decided, or the user said something else."""
+        self._asked(
+            self.conversation.workspace.store.approvals.get(
+                approval, now=self.conversation.workspace.clock()
+            )
+        )
+        found = await self._waiting.decided(approval)
+        if found is not None:
+            self._asked(found)
+
+    @property
+    def _waiting(self) -> Waiting:
+        return Waiting(self.conversation.workspace, lambda: bool(self.queue))
+
+    def _stage(self, calls: Calls, run: str, number: int, *, host: bool) -> StageTurn:
+        talk = self.conversation
+        return StageTurn(talk, self.station, calls, run, f"{talk.id}#{number}", host, self._stands)
+
+    async def _answer(self, answering: Answering, prompt: str) -> None:
+        """Let the model work; of a run that an operator stops the turn is interrupted."""
+        if answering.stage is None:
+            return await answering.answer(prompt)
+        work = asyncio.ensure_future(answering.answer(prompt))
+        watch = asyncio.ensure_future(answering.stage.stopped())
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                await asyncio.wait({work})
+                watch.result()
+                raise Over("halted")
+            return work.result()
+        finally:
+            for task in (work, watch):
+                task.cancel()
+            await asyncio.wait({work, watch})
+
+    async def _settled(self, answering: Answering, reason: str) -> None:
+        if answering.stage is not None:
+            outcome = _OUTCOMES.get(reason, "ok")
+            await answering.stage.settle(outcome, answering.tokens, len(self.queue))
+
+    def _stands(self, record: RunRecord) -> None:
+        run = record.run
+        self._tell(
+            What.RUN,
+            run=run.id,
+            mode=record.mode.workflow.name,
+            stage=run.stage,
+            state=run.state.value,
+            why=run.why and run.why.value,
+            turns=run.turns,
+            budget=run.budget.turns,
+            tokens=run.tokens,
+            elapsed=run.elapsed,
+        )
 
     def _settle(self, answering: Answering, reason: str, error: str) -> Ended:
         contract = answering.contract

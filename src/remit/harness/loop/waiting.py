@@ -40,6 +40,10 @@ class Waiting:
                 return approval
             if self.given_up():
                 return None
-            await anyio.to_thread.run_sync(
-                store.wait, seen, _LOOK, abandon_on_cancel=True, limiter=self._threads
-            )
+            await self.after(seen)
+
+    async def after(self, seen: int) -> None:
+        """Return once there is a record after one, or in a while."""
+        await anyio.to_thread.run_sync(
+            self.workspace.store.wait, seen, _LOOK, abandon_on_cancel=True, limiter=self._threads
+        )

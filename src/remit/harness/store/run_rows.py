@@ -25,6 +25,7 @@ __all__ = [
     "changed",
     "milliseconds",
     "open_run",
+    "read_mode",
     "read_run",
     "run_rows",
     "switched",
@@ -91,14 +92,15 @@ def open_run(database: Database, space: str) -> RunRecord | None:
 
 
 @lru_cache(maxsize=64)
-def _mode(text: str) -> StagedMode:
+def read_mode(text: str) -> StagedMode:
+    """Return the staged mode of a kept text, understood once."""
     return read_staged_snapshot(text)
 
 
 def _record(row: tuple[Any, ...]) -> RunRecord:
     id, seq, space, conversation, hash, snapshot, by, at, *stands = row
     value = dict(zip(_STANDS, stands, strict=True))
-    mode = _mode(snapshot)
+    mode = read_mode(snapshot)
     claim = json.loads(value["claim"]) if value["claim"] else None
     run = Run(
         id,

@@ -26,6 +26,7 @@ from remit.harness.store.run_rows import (
     changed,
     milliseconds,
     open_run,
+    read_mode,
     read_run,
     run_rows,
     values,
@@ -107,6 +108,11 @@ class Runs:
     def open_in(self, space: str) -> RunRecord | None:
         """Return the run of a space that is not over, None where there is none."""
         return open_run(self._database, space)
+
+    def mode(self, hash: str) -> StagedMode:
+        """Return the staged mode of a snapshot that is there."""
+        row = self._database.row("SELECT snapshot FROM mode_snapshot WHERE hash = ?", (hash,))
+        return read_mode(row[0])
 
     def list(self, space: str | None = None) -> tuple[RunRecord, ...]:
         """Return runs, newest first: of one space, or all."""

@@ -16,7 +16,7 @@ from remit.harness.tools.desk import Desk, Refused
 from remit.harness.tools.files import spill
 from remit.harness.tools.tree import Tree
 
-__all__ = ["SHELL"]
+__all__ = ["SHELL", "Shell", "run_shell"]
 
 #: Bytes that a result shows of the beginning and of the end, and that are kept at all.
 _HEAD, _TAIL, _KEPT = 20_000, 20_000, 8 * 1024 * 1024
@@ -68,7 +68,8 @@ class _Output:
         return f"{head}\n… {left} bytes of {self.size} are left out{where} …\n{tail}"
 
 
-def _shell(args: Shell, desk: Desk) -> Result:
+def run_shell(args: Shell, desk: Desk) -> Result:
+    """Run a command; ``timeout`` may be longer than a model's own call takes."""
     if "\0" in args.command:
         raise Refused("the command holds a NUL", "bad-arguments")
     box = _in_folder(desk.box(), args.cwd, desk)
@@ -152,5 +153,5 @@ SHELL = HarnessTool(
     "Run a command line in the sandbox of the mode in force. It gets no input, and all that it "
     "started ends with it.",
     Shell,
-    _shell,
+    run_shell,
 )
