@@ -21,7 +21,7 @@ def figures(short: bool) -> Iterator[Figure]:
     The time itself grows with what a processor's cache holds; that of the base grows more.
     """
     sizes = [(4, 20), (40, 2_000)] if short else [(4, 20), (40, 2_000), (400, 10_000)]
-    rounds = 15 if short else 41
+    rounds = 9 if short else 41
     loops, plain = [], []
     for modes, tools in sizes:
         base, decide, text = _loops(modes, tools)

@@ -27,7 +27,7 @@ def figures(short: bool) -> Iterator[Figure]:
         codes = (_BASE, *(code for code, _ in _MEASURED.values()))
         for code in codes:
             _cpu(code, compiled)
-        taken = [[_cpu(code, compiled) for code in codes] for _ in range(5 if short else 21)]
+        taken = [[_cpu(code, compiled) for code in codes] for _ in range(3 if short else 21)]
     for at, (name, (_, budget)) in enumerate(_MEASURED.items(), 1):
         value = median(times[at] / times[0] for times in taken)
         told = f"{median(t[at] for t in taken) * 1000:.0f} ms"

@@ -19,7 +19,7 @@ _COUNT = 400
 
 def figures(short: bool) -> Iterator[Figure]:
     """Yield a full load by the bare parser, and one changed profile by a full load."""
-    rounds = 7 if short else 21
+    rounds = 5 if short else 21
     sources = [_source(i) for i in range(_COUNT)]
     tools = native_catalog()
     library = Library.load(sources, tools)

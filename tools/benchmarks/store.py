@@ -29,7 +29,7 @@ _FILL = (
 
 def figures(short: bool) -> Iterator[Figure]:
     """Yield one space read through the store by one row read with the driver itself."""
-    rounds = 15 if short else 41
+    rounds = 9 if short else 41
     with tempfile.TemporaryDirectory(prefix="remit-bench.") as folder:
         path = Path(folder, "remit.db")
         with _filled(str(path), folder) as store:

@@ -17,7 +17,7 @@ _TIMES = 10_000
 
 def figures(short: bool) -> Iterator[Figure]:
     """Yield the first one by a set comprehension, a repeated one by a look-up, and compiling."""
-    rounds = 15 if short else 41
+    rounds = 9 if short else 41
     known = catalog(10_000)
     mode = profiles(4)[1]
     compiled = compile_profile(mode, known)

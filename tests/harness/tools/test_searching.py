@@ -123,7 +123,7 @@ _TOKENS = [
 _FILE = st.lists(st.sampled_from([*"abé -.\r\nkIı1", "\u212a", "\x1c"]), max_size=8).map("".join)
 
 
-@settings(max_examples=40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=20, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     st.lists(st.sampled_from(_TOKENS), min_size=1, max_size=5).map("".join),
     st.booleans(),
