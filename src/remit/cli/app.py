@@ -37,6 +37,7 @@ _COMMANDS: Mapping[str, str] = {
     "approvals": "approvals:approvals",
     "grants": "grants:grants",
     "plans": "plans:plans",
+    "run": "runs:run",
     "pipeline": "pipelines:pipeline",
     "log": "log:log",
     "sandbox": "sandbox:sandbox",

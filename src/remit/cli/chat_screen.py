@@ -11,7 +11,9 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from remit.cli.chat_commands import Commands
 from remit.cli.chat_words import words
-from remit.cli.options import Place
+from remit.cli.options import Place, now
+from remit.cli.run_words import run_line, run_value
+from remit.harness.loop.driving import Driver
 from remit.harness.loop.events import Event, What
 from remit.harness.loop.loop import Loop
 from remit.policy.escape import escape
@@ -32,6 +34,7 @@ class Screen:
     loop: Loop
     model: str
     _session: PromptSession[str] = field(init=False)
+    _driver: Driver = field(init=False)
     _turn: asyncio.Task[None] | None = field(default=None, init=False)
     #: Text of the model that has no end of line yet.
     _line: str = field(default="", init=False)
@@ -41,6 +44,7 @@ class Screen:
 
     def __attrs_post_init__(self) -> None:
         self.loop.tell = self._hear
+        self._driver = Driver(self.loop)
         self._session = PromptSession(
             message=self._message, bottom_toolbar=self._status, refresh_interval=0.5
         )
@@ -49,6 +53,8 @@ class Screen:
         """Read lines until there are no more."""
         with patch_stdout():
             self._print(f"space {self.loop.conversation.space}, {self.loop.conversation.id}; /help")
+            # A run may be due for a turn since it was left.
+            self._turn = asyncio.create_task(self._answer(""))
             while (text := await self._read()) is not None:
                 if text in ("/quit", "/exit"):
                     break
@@ -86,9 +92,10 @@ class Screen:
             await asyncio.wait([self._turn])
 
     async def _answer(self, text: str) -> None:
-        self._print(f"you: {text}")
+        if text:
+            self._print(f"you: {text}")
         try:
-            await self.loop.turn(text)
+            await (self._driver.answer(text) if text else self._driver.go_on())
         except asyncio.CancelledError:
             self._print("interrupted; what was done is kept")
         except Exception as error:
@@ -129,6 +136,11 @@ class Screen:
 
     def _status(self) -> str:
         talk = self.loop.conversation
+        store = talk.workspace.store
+        run = store.runs.open_in(talk.space)
+        if run is not None and run.conversation == talk.id:
+            doing = f" · {self._doing}" if self._busy and self._doing else ""
+            return f"{run_line(run_value(run, now()))} · {self.model}{doing}"
         parts = [talk.mode, talk.workspace.store.spaces.get(talk.space).dial.value]
         owed = talk.workspace.modes.usable(talk.mode).brief
         if self._contract:

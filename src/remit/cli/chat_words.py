@@ -28,6 +28,10 @@ def words(event: Event) -> str:
             )
         case What.DECIDED:
             return f"`{data['approval']}` is {data['state']}"
+        case What.RUN:
+            why = f" {data['why']}" if data["why"] else ""
+            turns = f"turn {data['turns']}/{data['budget']}"
+            return f"run {data['run']}: {data['stage']}, {data['state']}{why}, {turns}"
         case What.NUDGE:
             return f"reminded: {_short(event.text)}"
         case _:

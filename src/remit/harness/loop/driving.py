@@ -6,22 +6,16 @@ on. A message of the user's is before any turn of the host's (S000-49).
 
 from __future__ import annotations
 
-from attrs import define, evolve
+from attrs import define
 
-from remit.harness.inforce import InForce
 from remit.harness.loop.loop import Ended, Loop
-from remit.harness.loop.stage import host_session
-from remit.harness.session import Frame
-from remit.harness.store import SYSTEM, ApprovalKind, RunRecord, Space
+from remit.harness.loop.starting import start_run
+from remit.harness.store import SYSTEM, ApprovalKind, RunRecord
 from remit.harness.turns import USER
-from remit.policy.problems import InputError, Problem
 from remit.policy.run import Run, State, Why
-from remit.policy.staged import StagedMode
-from remit.policy.tools import Call
-from remit.policy.vocabulary import Dial, Verdict
-from remit.policy.workflow import Action, Budget
+from remit.policy.workflow import Budget
 
-__all__ = ["RUN", "Driver", "start_problems"]
+__all__ = ["RUN", "Driver"]
 
 #: The origin of a turn that the host began.
 RUN = "run"
@@ -58,22 +52,10 @@ class Driver:
         return ended
 
     def start(self, input: str, *, by: str = SYSTEM, budget: Budget | None = None) -> RunRecord:
-        """Begin a run in the staged mode that the space is in.
-
-        Raises `InputError` with all that would keep it from its end, `StoreConflict` if one is
-        open.
-        """
-        talk = self.loop.conversation
-        at = talk.workspace
-        space = at.store.spaces.get(talk.space)
-        mode = at.engine.library.staged(space.mode)
-        if mode is None:
-            message = f"{space.mode} mode has no stages, so there are no runs of it"
-            raise InputError(Problem("run-mode", message, "`remit modes` says which modes have"))
-        if problems := start_problems(self.loop, space, mode):
-            raise InputError(problems)
-        return at.store.runs.start(
-            mode, talk.space, talk.id, input, by=by, now=at.clock(), budget=budget
+        """Begin a run; see `start_run`."""
+        loop = self.loop
+        return start_run(
+            loop.conversation, loop.station, loop.belt.catalog, input, by=by, budget=budget
         )
 
     def _start(self, prompt: str) -> RunRecord | None:
@@ -125,33 +107,3 @@ class Driver:
 def _begin(run: Run) -> str:
     what = "begins" if run.fresh else "goes on"
     return f"[remit] The stage `{run.stage}` {what}. The user said nothing since."
-
-
-def start_problems(loop: Loop, space: Space, mode: StagedMode) -> tuple[Problem, ...]:
-    """Return what would keep a run of a mode in a space from ever passing its exit gates."""
-    flow, problems = mode.workflow, []
-    gates = [(id, g) for id, s in flow.stages.items() for g in s.exit]
-    commands = [(id, g.what) for id, g in gates if g.action is Action.RUN]
-    if (flow.artifacts or commands) and space.worktree is None:
-        message = f"space `{space.id}` has no worktree, and {flow.name} mode works in one"
-        problems.append(Problem("run-worktree", message, "make a space with `--worktree`"))
-    if commands and space.worktree is not None and loop.station.box is None:
-        message = f"the exit gate `{commands[0][1]}` runs a command, and there is no shell here"
-        problems.append(Problem("run-gate-never", message, "`remit doctor` says what is missing"))
-        return tuple(problems)
-    talk = loop.conversation
-    at = talk.workspace
-    session = host_session(talk, loop.station)
-    session.set_catalog(loop.belt.catalog)
-    # Whatever is to be asked of an operator may pass: a dial can be turned, a ceiling cannot.
-    free = InForce(evolve(space, dial=Dial.AUTO, effects=()))
-    profile = at.modes.narrowed(mode.profile, free)
-    frame = Frame(free, at.engine.project(profile, session.catalog, at.host))
-    for stage, command in commands:
-        judged = session.look(frame, Call("shell", {"command": flow.fill(command, "r0", "")}))
-        if judged.decision.verdict is Verdict.DENY:
-            text = frame.projection.text(judged)
-            message = f"the exit gate `{command}` of stage `{stage}` can never pass: {text.reason}"
-            hint = "give the mode a wider permission, or the gate another command"
-            problems.append(Problem("run-gate-never", message, hint))
-    return tuple(problems)

@@ -39,7 +39,12 @@ class Opened:
     station: Station
 
     def newest(self) -> str:
-        """Return the conversation that this space had last; `InputError` if there is none."""
+        """Return the conversation that this space had last, that of its open run if it has one.
+
+        `InputError` if there is none.
+        """
+        if (run := self.workspace.store.runs.open_in(self.space)) is not None:
+            return run.conversation
         found = [
             c.id
             for c in self.workspace.store.conversations.list(self.space)
