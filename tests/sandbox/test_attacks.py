@@ -81,7 +81,7 @@ def test_each_attack_on_a_read_only_worktree_is_refused(
             assert TOKEN not in str(answer)
             assert SECRET not in str(answer)
     assert not answers["fifo"]["refused"]
-    assert HOLES["fifo"] in answers["fifo"]["advisory"]  # type: ignore[operator]
+    assert HOLES["fifo"] in answers["fifo"]["advisory"]
 
 
 def test_each_attack_on_what_is_protected_is_refused_where_the_worktree_is_writable(

@@ -68,7 +68,7 @@ def test_each_attack_is_refused_or_told(here: Rig, subtests: pytest.Subtests) ->
     for name in filter(TOLD.get, TOLD):
         with subtests.test(name):
             assert not answers[name]["refused"]
-            assert TOLD[name] in answers[name]["advisory"]  # type: ignore[operator]
+            assert TOLD[name] in answers[name]["advisory"]
 
 
 def test_what_lies_in_a_writable_folder_is_told_path_by_path(here: Rig) -> None:
