@@ -28,7 +28,11 @@ from remit.harness.store.sqlite import Sqlite
 from remit.policy.gate import Setting
 from remit.policy.grants import Grant
 from remit.policy.plan import Plan, PlanNode
+from remit.policy.run import OPEN, Event, Kind
+from remit.policy.staged import StagedMode
 from remit.policy.vocabulary import Verdict
+from remit.profiles.library import Library
+from remit.profiles.source import Source
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=31)
@@ -147,6 +151,32 @@ def resubmit(store: Store) -> None:
     store.plans.submit("demo", "c1", other, by="agent:c1", now=NOW)
 
 
+STAGED = "---\nstages: { only: { exit: [{ run: make test }] } }\n---\nWords.\n"
+
+
+def begun(store: Store) -> None:
+    entry = Library.load([Source(STAGED, "modes/build-it/mode.md")]).entry("build-it")
+    assert entry.profile is not None
+    assert entry.workflow is not None
+    mode = StagedMode(entry.profile, entry.workflow, entry.stages)
+    store.spaces.set_mode("demo", "build-it", by="operator", why="", now=NOW)
+    store.runs.start(mode, "demo", "c1", "go", by="operator", now=NOW)
+
+
+def walk(store: Store) -> None:
+    """Take a run from its claim to its end; what comes next follows from the run."""
+    id = store.runs.list()[0].id
+    while (run := store.runs.get(id).run).state in OPEN or run.claim is not None:
+        by, event = "system", Event(Kind.SETTLE, turn="c1#1")
+        if run.claim is None:
+            event = Event(Kind.CLAIM, turn="c1#1")
+        elif run.judging is not None:
+            event = Event(Kind.GATE, turn="c1#1", gate=0, passed=True)
+        elif not run.claim.done:
+            by, event = "agent:c1", Event(Kind.COMPLETE, turn="c1#1")
+        store.runs.step(id, event, by=by, now=NOW, owner="me")
+
+
 @frozen
 class Case:
     """What is there before, what is done, and how many records of each kind it leaves."""
@@ -172,6 +202,7 @@ CASES = {
     "revoke": Case(grant, revoke, {"grant.added": 1, "grant.revoked": 1}),
     "granted call": Case(grant, bind, {"grant.bound": 1, "decision": 1}),
     "plan": Case(nothing, submit, {"plan.submitted": 1, "plan.filed": 1}),
+    "run": Case(begun, walk, {"run.stepped": 4, "gate.judged": 1, "mode.set": 2}),
     "plan again": Case(
         submit, resubmit, {"plan.submitted": 2, "plan.superseded": 1, "plan.filed": 2}
     ),

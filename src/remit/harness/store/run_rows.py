@@ -161,7 +161,7 @@ def changed(
     writer: Writer, before: RunRecord, after: RunRecord, event: Event, *, by: str, note: str = ""
 ) -> None:
     """Record what happened to a run; nothing where it stands as it stood."""
-    if after.run == before.run and event.kind is not Kind.CHECKPOINT:
+    if after.run == before.run:
         return
     after = evolve(after, last=event.kind.value)
     writer.record(

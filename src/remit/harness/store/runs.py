@@ -36,7 +36,7 @@ from remit.harness.store.switch import flip, no_runs
 from remit.policy.digest import digest
 from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem, near
-from remit.policy.run import Do, Effect, Event, Kind, Run, State
+from remit.policy.run import OPEN, Do, Effect, Event, Kind, Run
 from remit.policy.run_step import step
 from remit.policy.staged import StagedMode
 from remit.policy.workflow import Budget
@@ -207,7 +207,8 @@ class Runs:
 
         Returns the runs that they had (S000-62).
         """
-        where = "run.state NOT IN ('finished', 'stopped') AND run.owner IS NOT NULL"
+        # One that is over may be held still, by the turn that brought it to its end.
+        where = "run.owner IS NOT NULL AND (run.claim IS NOT NULL OR run.state = 'running')"
         stale = [r for r in run_rows(self._database, where) if gone(r.owner or "")]
         found = []
         for record in stale:
@@ -252,7 +253,7 @@ class Runs:
         after = evolve(there, run=made)
         if event.kind is Kind.CLAIM and made.claim is not None and made.claim != there.run.claim:
             after = evolve(after, owner=owner, said=None)
-        elif event.kind is Kind.RESTART or made.state in (State.FINISHED, State.STOPPED):
+        elif event.kind is Kind.RESTART or (made.state not in OPEN and made.claim is None):
             after = evolve(after, owner=None)
         if event.kind is Kind.COMPLETE and event.report is not None and made != there.run:
             after = evolve(after, report=dict(event.report))
