@@ -22,7 +22,7 @@ class TestModes:
         listed = remit("modes", "--json").json
 
         labels = [m["label"] for m in listed if m["selectable"]]
-        assert labels == ["Agent", "Plan", "Orchestrate", "Explore"]
+        assert labels == ["Agent", "Plan", "Orchestrate", "Explore", "Goal"]
 
     def test_broken(self, remit: Remit, home: Path) -> None:
         """A broken mode is listed with its problems and cannot be used."""

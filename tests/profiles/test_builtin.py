@@ -85,11 +85,17 @@ def test_plan_delivers_by_one_verb_and_leaves_by_another() -> None:
     assert brief.exit_to == "chat"
 
 
-@pytest.mark.parametrize("name", ["review", "orchestrate"])
-def test_verbs_to_come_are_not_promised(name: str) -> None:
-    """Until their verbs are built, review and orchestrate owe nothing."""
-    brief = brief_of(name)
+def test_verbs_to_come_are_not_promised() -> None:
+    """Until its verb is built, orchestrate owes nothing."""
+    brief = brief_of("orchestrate")
     assert (brief.verbs, brief.required, brief.exit) == ((), False, None)
+
+
+def test_review_owes_nothing() -> None:
+    """S003-14: a review has verbs and no contract, so that finding nothing is a result."""
+    brief = brief_of("review")
+    assert len(brief.verbs) == 4
+    assert (brief.required, brief.contract, brief.exit) == (False, None, None)
 
 
 def test_review_is_not_chosen() -> None:

@@ -80,14 +80,15 @@ class TestShipped:
     def test_native_verbs_are_remits_own(self) -> None:
         """S003-19: `ask_user` is read tier; only what is built may serve as a verb."""
         natives = {t.name: t for t in native_catalog().tools}
+        review = [f"{act}_review_node" for act in ("add", "confirm", "dismiss")]
+        review.append("finalize_review")
         assert set(natives) == {
             *("mode", "ask_user", "submit_plan", "present_plan", "exit_plan_mode"),
-            *("nothing_to_deliver", "propose_orchestration", "add_review_node"),
-            *("finalize_review", "complete_stage"),
+            *("nothing_to_deliver", "propose_orchestration", "complete_stage", *review),
         }
         assert {t.source for t in natives.values()} == {"remit"}
         assert natives["ask_user"].tier is Tier.READ
-        assert [n for n, t in natives.items() if t.verb] == ["submit_plan"]
+        assert [n for n, t in natives.items() if t.verb] == ["submit_plan", *review]
         assert [n for n, t in natives.items() if t.exit] == ["exit_plan_mode"]
 
     def test_an_unknown_name_is_told_with_near_misses(self) -> None:

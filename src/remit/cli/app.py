@@ -38,6 +38,7 @@ _COMMANDS: Mapping[str, str] = {
     "grants": "grants:grants",
     "plans": "plans:plans",
     "run": "runs:run",
+    "review": "review:review",
     "pipeline": "pipelines:pipeline",
     "log": "log:log",
     "sandbox": "sandbox:sandbox",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from remit.harness import reviewing
 from remit.harness.store import (
     Approval,
     ApprovalKind,
@@ -27,7 +28,7 @@ from remit.harness.store import (
 from remit.policy.digest import digest
 from remit.policy.escape import escape
 from remit.policy.plan import MAX_NODES, NodeType, Plan, TextPlan, read_plan, read_text_plan
-from remit.policy.problems import InputError
+from remit.policy.problems import InputError, RemitError
 from remit.policy.profile import Brief, Profile
 from remit.policy.run import Do, Effect, Event, Kind
 from remit.policy.run_brief import standing_brief
@@ -354,6 +355,26 @@ def stage_said(effect: Effect) -> str:
     }[effect.what]
 
 
+def _reviewed(
+    act: Callable[[Desk, Mapping[str, Any]], tuple[str, Mapping[str, Any]]],
+) -> Callable[[Desk, Mapping[str, Any]], Answer]:
+    """Return a verb of a review that tells every problem in one answer."""
+
+    def serve(desk: Desk, args: Mapping[str, Any]) -> Answer:
+        try:
+            said, data = act(desk, args)
+        except RemitError as error:
+            listed = "\n".join(
+                f"- {p.path + ': ' if p.path else ''}{p.message}"
+                + (f" ({p.hint})" if p.hint else "")
+                for p in error.problems
+            )
+            return Answer(f"Nothing was recorded; mend all of this and call again:\n{listed}", True)
+        return Answer(said, data=data)
+
+    return serve
+
+
 def _about(approval: Approval) -> dict[str, Any]:
     return {
         "approval": approval.id,
@@ -497,6 +518,34 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             },
             ("summary",),
             _complete_stage,
+        ),
+        "add_review_node": Native(
+            lambda profile: "Note one finding of the review: what, where, how bad and how sure.",
+            reviewing.FINDING,
+            ("kind", "priority", "confidence", "text"),
+            _reviewed(reviewing.add),
+            checked=False,
+        ),
+        "confirm_review_node": Native(
+            lambda profile: "Confirm a finding of somebody else, after you checked it yourself.",
+            {"id": _text("The finding's id.")},
+            ("id",),
+            _reviewed(reviewing.confirm),
+        ),
+        "dismiss_review_node": Native(
+            lambda profile: "Dismiss a finding of somebody else that is none.",
+            {"id": _text("The finding's id."), "reason": _text("Why it is none.")},
+            ("id", "reason"),
+            _reviewed(reviewing.dismiss),
+        ),
+        "finalize_review": Native(
+            lambda profile: (
+                "Weigh the findings together with what else was looked at, and record the "
+                "verdict: ship, hold or block."
+            ),
+            reviewing.AXES,
+            (),
+            _reviewed(reviewing.finalize),
         ),
         "nothing_to_deliver": Native(
             lambda profile: (

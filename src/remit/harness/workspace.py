@@ -20,8 +20,8 @@ from remit.harness.turns import Turn
 from remit.policy.problems import InputError
 from remit.policy.profile import Profile
 from remit.policy.projection import Host
-from remit.policy.vocabulary import Dial
-from remit.profiles.names import TOP_MODE
+from remit.policy.vocabulary import Dial, SpaceKind
+from remit.profiles.names import PULL_REQUEST_MODE, TOP_MODE
 
 __all__ = ["OpenSpace", "Workspace"]
 
@@ -104,6 +104,15 @@ class Workspace:
         self.modes.keep(profile.name, self.clock())
         self.store.spaces.create(id, profile.name, by=by, now=self.clock(), **given)
         return OpenSpace(self, id)
+
+    def open_review(self, id: str, worktree: str, *, by: str) -> OpenSpace:
+        """Make the space of a pull request that is checked out there, in its mode (S003-11).
+
+        What agents find in it, and the verdict, are in ``store.reviews``.
+        """
+        return self.create_space(
+            id, PULL_REQUEST_MODE, by=by, kind=SpaceKind.PULL_REQUEST, worktree=worktree
+        )
 
     def spaces(self) -> Iterable[OpenSpace]:
         """Return every space, by id."""

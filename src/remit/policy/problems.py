@@ -214,6 +214,10 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "Reviews": {
             "review-node": "a finding or an axis is not as a review takes it",
+            "review-anchor": "a finding names a place that the worktree does not have",
+            "own-finding": "whoever found something would settle it",
+            "finding-settled": "the finding is dismissed or resolved already",
+            "unknown-finding": "the space has no finding of that id",
         },
         "Pipelines": {
             "yaml-syntax": "the text is not YAML",

@@ -10,6 +10,7 @@ from remit.harness.store.history import Answer, Change
 from remit.harness.store.log import Log, Rebuilt, Verified
 from remit.harness.store.names import PIPELINE
 from remit.harness.store.plans import PlanRecord, PlanState, Submitted
+from remit.harness.store.reviews import FindingRecord, Review, Reviews
 from remit.harness.store.run_rows import RunRecord
 from remit.harness.store.runs import GateResult, Runs
 from remit.harness.store.space import Overlay, Space
@@ -32,6 +33,7 @@ __all__ = [
     "Event",
     "Exit",
     "ExitState",
+    "FindingRecord",
     "GateResult",
     "GrantRecord",
     "Log",
@@ -40,6 +42,8 @@ __all__ = [
     "PlanRecord",
     "PlanState",
     "Rebuilt",
+    "Review",
+    "Reviews",
     "RunRecord",
     "Runs",
     "Space",

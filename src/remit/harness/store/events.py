@@ -91,6 +91,10 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "run.stepped": "something happened to a run: run, event, and how it stands now, whole",
         "gate.judged": "the host judged an exit gate of a run: run, stage, gate, action, outcome, "
         "evidence",
+        "review.noted": "somebody found something in a review: node, finding, status",
+        "review.settled": "a peer or an operator holds a finding true or none: node, status, "
+        "confirmed, why",
+        "review.finalized": "a review has a verdict: verdict, axes, findings, dropped",
         TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
         "was, hash, description, schema, catalog",
         TOOL_TRUSTED: "an operator reviewed a tool and pinned it anew: source, tool, was, hash, "

@@ -24,6 +24,8 @@ from remit.harness.store.schema import (
     ModeRow,
     PlanRow,
     ProfileRow,
+    ReviewNodeRow,
+    ReviewRow,
     RunRow,
     SpaceRow,
 )
@@ -272,6 +274,38 @@ def _gate_judged(db: peewee.Database, e: Event) -> None:
     GateRow.insert(id=id, at=e.at, **body).execute(db)
 
 
+def _review_noted(db: peewee.Database, e: Event) -> None:
+    ReviewNodeRow.insert(
+        id=e.body["node"],
+        seq=e.seq,
+        space=e.space,
+        conversation=e.conversation,
+        author=e.actor,
+        node=canonical(e.body["finding"]),
+        status=e.body["status"],
+        confirmed="[]",
+        added_at=e.at,
+    ).execute(db)
+
+
+def _review_settled(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    ReviewNodeRow.update(status=body["status"], confirmed=canonical(body["confirmed"])).where(
+        ReviewNodeRow.id == body["node"]
+    ).execute(db)
+
+
+def _review_finalized(db: peewee.Database, e: Event) -> None:
+    ReviewRow.delete().where(ReviewRow.space == e.space).execute(db)
+    ReviewRow.insert(
+        space=e.space,
+        verdict=e.body["verdict"],
+        axes=canonical(e.body["axes"]),
+        by=e.actor,
+        at=e.at,
+    ).execute(db)
+
+
 _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyType(
     {
         "space.made": _space_made,
@@ -309,6 +343,9 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         CLEARED: lambda db, e: _conversation(db, e, plan=None),
         "plan.edited": lambda db, e: _plan(db, e, text=_text(e.body["text"])),
         "plan.decided": lambda db, e: _plan(db, e, state=e.body["state"]),
+        "review.noted": _review_noted,
+        "review.settled": _review_settled,
+        "review.finalized": _review_finalized,
         "plan.filed": lambda db, e: _plan(db, e, path=e.body["path"]),
         "mode.kept": _mode_kept,
         "run.started": _run_started,

@@ -27,6 +27,8 @@ __all__ = [
     "ModeRow",
     "PlanRow",
     "ProfileRow",
+    "ReviewNodeRow",
+    "ReviewRow",
     "RunRow",
     "SpaceRow",
     "create",
@@ -291,6 +293,36 @@ class GateRow(Model):
         indexes = ((("run", "stage", "gate"), True),)
 
 
+class ReviewNodeRow(Model):
+    """A finding of a review; ``node`` is all that its author said, ``confirmed`` its peers."""
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField(index=True)
+    conversation = TextField(null=True)
+    author = TextField()
+    node = TextField()
+    status = TextField()
+    confirmed = TextField()
+    added_at = TextField()
+
+    class Meta:
+        table_name = "review_node"
+
+
+class ReviewRow(Model):
+    """How the review of a space was finalised last."""
+
+    space = TextField(primary_key=True)
+    verdict = TextField()
+    axes = TextField()
+    by = TextField()
+    at = TextField()
+
+    class Meta:
+        table_name = "review_verdict"
+
+
 #: The tables that are folded from the log, in an order in which they can be filled.
 INDEXES: tuple[type[Model], ...] = (
     SpaceRow,
@@ -302,6 +334,8 @@ INDEXES: tuple[type[Model], ...] = (
     ModeRow,
     RunRow,
     GateRow,
+    ReviewNodeRow,
+    ReviewRow,
 )
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
@@ -395,9 +429,26 @@ def _fifth(db: peewee.Database) -> None:
         sql(db, statement.replace("BIGINT", big).replace("BOOLEAN", yes))
 
 
+def _sixth(db: peewee.Database) -> None:
+    """There are reviews: findings, and how they were weighed last."""
+    for statement in (
+        'CREATE TABLE "review_node" ("id" TEXT NOT NULL PRIMARY KEY, "seq" INTEGER NOT NULL,'
+        ' "space" TEXT NOT NULL, "conversation" TEXT, "author" TEXT NOT NULL,'
+        ' "node" TEXT NOT NULL, "status" TEXT NOT NULL, "confirmed" TEXT NOT NULL,'
+        ' "added_at" TEXT NOT NULL)',
+        'CREATE UNIQUE INDEX "reviewnoderow_seq" ON "review_node" ("seq")',
+        'CREATE INDEX "reviewnoderow_space" ON "review_node" ("space")',
+        'CREATE TABLE "review_verdict" ("space" TEXT NOT NULL PRIMARY KEY, "verdict" TEXT NOT NULL,'
+        ' "axes" TEXT NOT NULL, "by" TEXT NOT NULL, "at" TEXT NOT NULL)',
+    ):
+        sql(db, statement)
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
-MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (_second, _third, _fourth, _fifth)
+MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (
+    _second, _third, _fourth, _fifth, _sixth,
+)  # fmt: skip
 
 #: The version of the schema that this remit reads and writes.
 VERSION = 1 + len(MIGRATIONS)

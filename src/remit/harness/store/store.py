@@ -18,6 +18,7 @@ from remit.harness.store.grants import Grants
 from remit.harness.store.kept import Kept
 from remit.harness.store.log import Log
 from remit.harness.store.plans import Plans
+from remit.harness.store.reviews import Reviews
 from remit.harness.store.runs import Runs
 from remit.harness.store.spaces import Spaces
 
@@ -41,6 +42,7 @@ class Store:
         self.approvals = Approvals(database, self.log, self.spaces)
         self.exits = Exits(database, self.log, self.spaces, self.approvals)
         self.grants = Grants(database, self.log, self.spaces)
+        self.reviews = Reviews(database, self.log, self.spaces)
         self.plans = Plans(database, self.log, self.spaces, self.approvals)
         self.runs = Runs(database, self.log, self.spaces, self.approvals)
 
