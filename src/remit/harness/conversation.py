@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from remit.harness.inforce import in_force
+from remit.harness.site import Site
 from remit.harness.store import ConversationRecord, Overlay, Switch
 from remit.harness.turns import USER, Turn
 from remit.policy.announce import Message, Told, announce
@@ -72,6 +73,12 @@ class Conversation:
         """How the active plan stands, None if there is none."""
         plan = self.record.plan
         return plan.active if plan else None
+
+    @property
+    def site(self) -> Site:
+        """Where a run of it is worked on."""
+        at = self.workspace
+        return Site(at.engine, at.store, at.host, at.clock, self.space, self.id)
 
     def activate(self, plan: str, text: str) -> ActivePlan:
         """Track the tasks of a plan, read from its text once (S001-R10)."""

@@ -321,7 +321,8 @@ def _complete_stage(desk: Desk, args: Mapping[str, Any]) -> Answer:
     """Hand the claim of the model's to the run; a host judges the exit gates after it (S000-23)."""
     run, given = desk.frame.force.own_run, dict(args.get("artifacts") or {})
     report = args.get("report")
-    if run is None or run.turn is None:
+    # Another host may have it: what it claimed is not completed from here (S000-35).
+    if run is None or run.turn is None or not run.turn.startswith(f"{desk.conversation}#"):
         return Answer("Nothing was done: no turn of a run is under way here.", True)
     if desk.frame.space.locked:
         return Answer("Nothing was done: the space is locked.", True)

@@ -18,6 +18,7 @@ from remit.harness.gateway.offers import PROMPTS, RESOURCES
 from remit.harness.gateway.peer import Context
 from remit.harness.gateway.relay import foreign_free, result_for, said, text_block
 from remit.harness.gateway.shelf import COMPLETE, REQUESTS
+from remit.harness.gateway.stages import Stages
 from remit.harness.gateway.untrusted import plain
 from remit.harness.gateway.watching import Watching
 from remit.harness.natives import Answer
@@ -42,6 +43,7 @@ class Requests:
     watching: Watching
     notice: Notice
     server_info: Callable[[], Mapping[str, Any]]
+    stages: Stages | None = None
 
     def result(self, ctx: Context, raw: Mapping[str, Any]) -> dict[str, Any]:
         """Return a result as the client's era has it."""
@@ -67,8 +69,11 @@ class Requests:
             return self._refused(ctx, f"{shown} is a request of its own, and no tool to call")
         sent = {"arguments": args} if args is not None else {}
         wanted = Wanted(ctx, Call(name, args or {}), _with_meta(ctx, sent), shown)
+        lines: list[str] = []
         try:
             outcome = await self.calls.answer(wanted)
+            if self.stages is not None and outcome.frame and outcome.frame.force.run:
+                lines, outcome = await self._at_run(self.stages, wanted, outcome)
         except RemitError as error:
             return self._refused(
                 ctx, f"{shown} was not run, because it could not be judged: {sentence(error)}"
@@ -82,7 +87,23 @@ class Requests:
             raw = {"content": [], **plain(told)}
         else:
             return self.result(ctx, told.raw)
-        return self.result(ctx, self._noticed(raw, outcome))
+        raw = self._noticed(raw, outcome)
+        if lines and isinstance(raw.get("content"), list):
+            raw = raw | {"content": [*raw["content"], *map(text_block, lines)]}
+        return self.result(ctx, raw)
+
+    async def _at_run(
+        self, stages: Stages, wanted: Wanted, outcome: Outcome
+    ) -> tuple[list[str], Outcome]:
+        """Take a turn at the space's run with a first call, and do what a completion asks for."""
+        lines, began = await stages.begin(self.calls.judge.think, wanted.call.tool)
+        if began and stages.completes(wanted.call.tool):
+            # It was judged before there was a turn to complete anything in.
+            outcome = await self.calls.answer(wanted)
+        if isinstance(outcome.told, Answer):
+            ended = await stages.end(outcome.told, wanted.call.args)
+            outcome = Outcome(ended, outcome.frame)
+        return lines, outcome
 
     def _noticed(self, raw: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
         """Add the line that tells of a switch, where it is due."""

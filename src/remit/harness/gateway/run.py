@@ -29,11 +29,16 @@ from remit.harness.gateway.messages import Outgoing
 from remit.harness.gateway.server import Gateway
 from remit.harness.gateway.servers import ServerSpec, check_server_name
 from remit.harness.gateway.shelf import Shelf
+from remit.harness.gateway.stages import Stages
 from remit.harness.gateway.stdio import standard_streams
 from remit.harness.gateway.upstream import START, Upstream
+from remit.harness.loop.belt import Station
+from remit.harness.owners import gone
+from remit.harness.sandbox.box import Box, box
 from remit.harness.session import Session
 from remit.harness.store import Store
 from remit.policy.backend import Backend
+from remit.policy.ceiling import Ceiling
 from remit.policy.escape import quoted
 from remit.policy.problems import InputError, Problem, RemitError
 from remit.policy.projection import Host
@@ -119,7 +124,10 @@ def compose(
         sandbox=backend.name if backend is not None and sandboxed else None,
     )
     conversation = f"gw-{secrets.token_hex(8)}"
-    judge = Judge(Session(engine, store, space, conversation, host))
+    session = Session(engine, store, space, conversation, host)
+    judge = Judge(session)
+    # What a process had that was killed is paused, whoever opens the workspace next.
+    store.runs.restart(now=session.clock(), gone=gone)
     taken = frozenset(n for t in engine.natives.tools for n in (t.name, t.key))
     us = types.Implementation(name="remit", version=_version())
 
@@ -149,7 +157,18 @@ def compose(
         return Served(upstream, shelf, boxes)
 
     fleet = Fleet.of(served(spec) for spec in specs)
-    return Gateway(judge, fleet, report, us.version, elicit)
+    environment = upstream_environment(os.environ, [worktree] if worktree else [])
+
+    def make(ceiling: Ceiling) -> Box:
+        assert backend is not None, "commands of exit gates run in a sandbox that holds"
+        assert survey is not None, "a sandbox stands on a ground"
+        return box(ceiling, survey(("bash",), environment), backend, worktree)
+
+    station = Station(
+        worktree, host.protected, host.secret, None, make if sandboxed else None, environment
+    )
+    stages = Stages(session, station)
+    return Gateway(judge, fleet, report, us.version, elicit, stages)
 
 
 def _bound(engine: Engine, specs: Iterable[ServerSpec]) -> dict[str, Catalog | None]:

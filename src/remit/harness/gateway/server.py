@@ -36,6 +36,7 @@ from remit.harness.gateway.peer import Context, Peer
 from remit.harness.gateway.relay import modern
 from remit.harness.gateway.requests import Requests
 from remit.harness.gateway.routes import Routes
+from remit.harness.gateway.stages import Stages
 from remit.harness.gateway.watching import Watching
 from remit.policy.problems import Problem
 
@@ -58,6 +59,8 @@ class Gateway:
     report: Callable[[Problem], None]
     version: str = ""
     elicit: bool = False
+    #: The client's turns at runs of the space.
+    stages: Stages | None = None
     _peer: Peer = field(factory=Peer, init=False)
     _news: News = field(init=False)
     _hearing: Hearing = field(init=False)
@@ -91,8 +94,9 @@ class Gateway:
         forwarding = Forwarding(peer, asks, logs, lambda work: self._tasks.start_soon(work))
         calls = Calls(judge, peer, fleet, forwarding, self.elicit)
         requests = Requests(
-            calls, directory, watching, Notice(), lambda: self._server.server_info_stamp
-        )
+            calls, directory, watching, Notice(), lambda: self._server.server_info_stamp,
+            self.stages,
+        )  # fmt: skip
         self._routes = Routes(fleet, Lists(judge, fleet, directory), requests, logs, watching)
         self._hearing = Hearing(judge, fleet, directory, news, logs, asks, watching, self.report)
         for served in fleet:

@@ -132,7 +132,9 @@ class Loop:
 
     def _stage(self, calls: Calls, run: str, number: int, *, host: bool) -> StageTurn:
         talk = self.conversation
-        return StageTurn(talk, self.station, calls, run, f"{talk.id}#{number}", host, self._stands)
+        return StageTurn(
+            talk.site, self.station, calls, run, f"{talk.id}#{number}", host, self._stands
+        )
 
     async def _answer(self, answering: Answering, prompt: str) -> None:
         """Let the model work; of a run that an operator stops the turn is interrupted."""

@@ -15,14 +15,14 @@ from attrs import define, evolve, field, frozen
 
 from remit.harness.artifacts import read_artifact, unmet, write_artifact, write_template
 from remit.harness.atrun import at_run
-from remit.harness.conversation import Conversation
 from remit.harness.inforce import InForce
 from remit.harness.loop.belt import Station
 from remit.harness.loop.calls import Calls, Done, in_thread
 from remit.harness.natives import Answer, stage_said
-from remit.harness.owners import owner
+from remit.harness.owners import gone, owner
 from remit.harness.session import Frame, Session
 from remit.harness.session import Run as Forward
+from remit.harness.site import Site
 from remit.harness.store import SYSTEM, RunRecord
 from remit.harness.store.runs import refusal
 from remit.harness.tools import Desk, Todos
@@ -77,18 +77,17 @@ class _Commands(Calls):
         return Done(tail(result.text.encode()), result.is_error, result.data, ran=True)
 
 
-def host_session(conversation: Conversation, station: Station) -> Session:
+def host_session(site: Site, station: Station) -> Session:
     """Return what judges acts of the host in a space: its mode, its overlays and its dial."""
-    at = conversation.workspace
 
     def read() -> InForce:
-        space = at.store.spaces.get(conversation.space)
-        run = at_run(at.store, space)
+        space = site.store.spaces.get(site.space)
+        run = at_run(site.store, space)
         bare = run and evolve(run, stage=None, turn=None, unattended=False)
         return InForce(space, (), bare)
 
     return Session(
-        at.engine, at.store, conversation.space, conversation.id, at.host, at.clock, read,
+        site.engine, site.store, site.space, site.conversation, site.host, site.clock, read,
         cwd=station.worktree, scratch=station.scratch, actor=SYSTEM,
     )  # fmt: skip
 
@@ -97,7 +96,7 @@ def host_session(conversation: Conversation, station: Station) -> Session:
 class StageTurn:
     """One turn of a conversation that works on a run, from its claim to its settlement."""
 
-    conversation: Conversation
+    site: Site
     station: Station
     calls: Calls
     run: str
@@ -112,6 +111,8 @@ class StageTurn:
 
     async def claim(self) -> Problem | None:
         """Take the run for this turn; return why it cannot be had."""
+        # A worker that died may hold it still.
+        await self._in_thread(self._restart)
         event = Event(Kind.CLAIM, turn=self.turn, host=self.host)
         effects = await self._step(event, owner=owner())
         if (why := refusal(effects)) is None:
@@ -132,8 +133,10 @@ class StageTurn:
                 raise Over("halted")
             return ""  # removed: the turn goes on as one of the mode returned to
         if run.state is not State.PAUSED:
-            clock = self.conversation.workspace.clock
-            if run.since is not None and clock().timestamp() * 1000 - run.since > _CHECKPOINT:
+            if (
+                run.since is not None
+                and self.site.clock().timestamp() * 1000 - run.since > _CHECKPOINT
+            ):
                 await self._step(Event(Kind.CHECKPOINT))
             return ""
         first, self._left = self._left is None, 3 if self._left is None else self._left
@@ -194,7 +197,7 @@ class StageTurn:
 
     async def _command(self, command: str, minutes: int) -> Done:
         """Run a command as an act of the host, in the sandbox of the space (S000-69)."""
-        session = host_session(self.conversation, self.station)
+        session = host_session(self.site, self.station)
         session.set_catalog(self.calls.belt.catalog)
         step: Any = _HostStep(await self._in_thread(session.frame), session)
         own = self.calls
@@ -216,7 +219,7 @@ class StageTurn:
 
     async def stopped(self) -> None:
         """Return once an operator stopped the run: the turn is to be interrupted at once."""
-        store = self.conversation.workspace.store
+        store = self.site.store
         while True:
             seen = store.data_version()
             record = await self._in_thread(self._record)
@@ -250,13 +253,16 @@ class StageTurn:
     def _desk(self) -> Desk:
         return self.station.desk(Ceiling(), Todos(), threading.Event())
 
+    def _restart(self) -> None:
+        self.site.store.runs.restart(now=self.site.clock(), gone=gone)
+
     def _record(self) -> RunRecord:
-        return self.conversation.workspace.store.runs.get(self.run)
+        return self.site.store.runs.get(self.run)
 
     async def _step(
         self, event: Event, *, owner: str | None = None, note: str = ""
     ) -> tuple[Effect, ...]:
-        at = self.conversation.workspace
+        at = self.site
 
         def act() -> tuple[Effect, ...]:
             return at.store.runs.step(

@@ -70,7 +70,7 @@ def _never(
     at = conversation.workspace
     if station.box is None or not (commands := _commands(mode)):
         return []
-    session = host_session(conversation, station)
+    session = host_session(conversation.site, station)
     session.set_catalog(catalog)
     # A dial can be turned and an approval given; a ceiling holds.
     space = evolve(at.store.spaces.get(conversation.space), dial=Dial.AUTO, effects=())

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
 
 import anyio
 import anyio.to_thread
 from attrs import define, field
 
-from remit.harness.store import Approval, ApprovalState
-from remit.harness.workspace import Workspace
+from remit.harness.store import Approval, ApprovalState, Store
 
-__all__ = ["Waiting"]
+__all__ = ["Clocked", "Waiting"]
 
 #: Seconds after which a wait looks up whether it was given up.
 _LOOK = 0.5
+
+
+class Clocked(Protocol):
+    """What has a store and tells the time."""
+
+    @property
+    def store(self) -> Store:
+        """Where approvals are."""
+        ...
+
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """Tells the time, aware."""
+        ...
 
 
 def _many() -> anyio.CapacityLimiter:
@@ -26,7 +41,7 @@ def _many() -> anyio.CapacityLimiter:
 class Waiting:
     """Waits for approvals of one workspace; ``given_up`` ends every wait."""
 
-    workspace: Workspace
+    workspace: Clocked
     given_up: Callable[[], bool]
     _threads: anyio.CapacityLimiter = field(factory=_many)
 
