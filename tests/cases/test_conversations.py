@@ -99,7 +99,7 @@ def test_told(scenario: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("dial", Dial)
 @pytest.mark.parametrize("row", REFUSED)
 def test_refused(row: dict[str, Any], dial: Dial) -> None:
-    """The mode refuses the command whatever the dial is, and it is the mode that does."""
+    """S001-R8: the mode refuses the command whatever the dial is, and it is the mode that does."""
     tools = _engine().with_natives(_engine().catalog("claude-code"))
     call = Call("Bash", {"command": row["command"]})
 

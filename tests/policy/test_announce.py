@@ -137,7 +137,7 @@ class TestMarker:
         assert marker == Message(What.MARKER, "[remit] Mode in force: `every`.", hidden=True)
 
     def test_tells_of_the_active_plan(self) -> None:
-        """S001-3, S001-4: what the model needs is in the text itself."""
+        """S001-3, S001-4, S001-R1: what the model needs is in the text itself."""
         assert request(EVERY, plan=PLAN).messages[0].text == (
             "[remit] Mode in force: `every`. "
             "Plan `p1`: 2/5 tasks done; next: `t3`, `Write the parser`."

@@ -65,7 +65,7 @@ class TestRuns:
         ],
     )
     def test_output_and_code(self, shelled: Desk, command: str, text: str, code: int) -> None:
-        """Both streams are one text; a command that fails is an error; there is no input."""
+        """S001-12: both streams are one text, unchanged; a command that fails is an error."""
         answer = run(shelled, command)
 
         assert (answer.text, answer.is_error) == (text, code != 0)

@@ -206,6 +206,11 @@ class Approvals:
             raise InputError(
                 Problem("not-operator", f"{quoted(by)} cannot decide", "an operator decides")
             )
+        # Whatever else a host hands on, a text or a number, is no yes.
+        if not isinstance(approve, bool):
+            raise InputError(
+                Problem("wrong-type", f"a decision is true or false, not `{approve!r}`")
+            )
         follows = self.follows.get(self.get(id, now=now).kind)
         if follows is not None and approve:
             follows.look(self.get(id, now=now), now=now)
