@@ -171,7 +171,8 @@ def _brief(file: BriefFile, terms: Terms, found: Findings) -> Brief:
             message = f"`{quoted(name)}` is no name of a tool"
             found.report("bad-tool-name", message, ("brief", "missed", i), "write a bare name")
     for key in ("guidance", "nudge"):
-        _check_words(file, key, found)
+        if "{{" in (getattr(file, key) or ""):
+            _check_words(file, key, found)
     return Brief(
         verbs=tuple(v for v in verbs if v),
         required=file.required,
@@ -187,9 +188,7 @@ def _brief(file: BriefFile, terms: Terms, found: Findings) -> Brief:
 
 
 def _check_words(file: BriefFile, key: str, found: Findings) -> None:
-    text = getattr(file, key) or ""
-    if "{{" not in text:
-        return
+    text = getattr(file, key)
     for name in unknown_placeholders(text):
         message = f"unknown placeholder `{{{{{quoted(name)}}}}}`"
         hint = f"there are {', '.join(f'`{{{{{p}}}}}`' for p in PLACEHOLDERS)}"

@@ -138,7 +138,7 @@ def _check_denied(profile: Profile, file: ProfileFile, tools: Catalog, found: Fi
     own = {tools.index.get(key): key for key in (*(brief.verbs if brief else ()), *leave)}
     spelled = _spelled(profile.pins)
     for side in profile.sides:
-        for selector in sorted(side.ceiling.deny):
+        for selector in sorted(side.ceiling.deny) if side.ceiling.deny else ():
             named = tools.select(selector)
             if selector not in spelled and named.isdisjoint(own):
                 continue

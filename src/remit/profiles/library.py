@@ -221,8 +221,10 @@ def _usable(entry: Entry) -> Profile:
     return entry.profile
 
 
+_LISTED = (*BUILT_IN, *BUILT_IN_STAGED)
+
+
 def _listing(declaration: Declaration) -> int:
     """Return where a profile is listed: ours first, then the others as they came."""
-    listed = (*BUILT_IN, *BUILT_IN_STAGED)
-    ours = declaration.source.built_in and declaration.name in listed
-    return listed.index(declaration.name) if ours else len(listed)
+    ours = declaration.source.built_in and declaration.name in _LISTED
+    return _LISTED.index(declaration.name) if ours else len(_LISTED)
