@@ -4,12 +4,13 @@ Run it with a folder for its database: `python notes_platform.py FOLDER`. The mo
 what it prints is the same each time, but for ids.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from remit import Answer, Call, Engine, Host, Run, Session, Store
+from remit import Answer, Call, Engine, Run, Workspace
 
 HERE = Path(__file__).parent
 
@@ -41,41 +42,46 @@ class Notes:
 
 
 class Platform:
-    """Many spaces, one engine, one store."""
+    """Many spaces of one workspace, which other processes may share."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = print) -> None:
-        self.engine = Engine.load([HERE / "report.toml"], [HERE / "notes.toml"])
-        self.store = Store.open(folder / "platform.db", create=now())
-        self.host = Host("notes-platform", protected=(str(self.store.path),))
+        self.workspace = Workspace.open(
+            folder / "platform.db",
+            create=True,
+            engine=Engine.load([HERE / "report.toml"], [HERE / "notes.toml"]),
+            host="notes-platform",
+            environ=os.environ,
+        )
         self.tools = Notes()
         self.say = say
 
     def open_space(self, space: str, mode: str) -> None:
         """Give a space its mode. Only an operator, the system or a pipeline can."""
-        profile = self.engine.profile(mode)  # an unknown mode raises, with near misses
-        self.store.spaces.create(space, profile.name, by="operator", now=now())
+        # An unknown mode raises, with near misses.
+        self.workspace.create_space(space, mode, by="operator")
 
     def run(self, space: str, conversation: str, model: Model) -> None:
-        """One turn: each step freezes a frame, shows its surface, and judges one call by it."""
-        session = Session(self.engine, self.store, space, conversation, self.host)
-        session.set_catalog(self.engine.operators)
-        for call in model:
-            frame = session.frame()
-            shown = [t.name for t in frame.projection.tools]
-            self.say(f"{space} [{frame.space.mode}] {call.tool} of {', '.join(shown)}")
-            outcome = session.call(frame, call)
-            match outcome:
-                case Run(tool):  # judged and recorded: now it may run, once
-                    self.say(f"  {getattr(self.tools, tool.name)(**call.args)}")
-                case Answer(text):  # refused, asked for, or served by remit itself
-                    self.say(f"  {text}")
+        """One turn: each step freezes a frame, tells what holds, and judges one call by it."""
+        with self.workspace.space(space).conversation(conversation).turn() as turn:
+            for call in model:
+                step = turn.step()
+                for notice in step.notices:
+                    self.say(f"{space} is told: {notice.text}")
+                shown = [t.name for t in step.tools]
+                self.say(f"{space} [{step.mode}] {call.tool} of {', '.join(shown)}")
+                match step.decide(call):
+                    case Run(tool):  # judged and recorded: now it may run, once
+                        self.say(f"  {getattr(self.tools, tool.name)(**call.args)}")
+                    case Answer(text):  # refused, asked for, or served by remit itself
+                        self.say(f"  {text}")
 
     def approve_all(self) -> None:
         """What an operator does, in a console of the platform's."""
-        for approval in self.store.approvals.list(now=now()):
+        approvals = self.workspace.store.approvals
+        for approval in approvals.list(now=now()):
             if approval.state == "pending":
                 self.say(f"operator approves {approval.shown!r}")
-                self.store.approvals.decide(approval.id, True, by="operator:ada", now=now())
+                approvals.decide(approval.id, True, by="operator:ada", now=now())
 
 
 def main(folder: Path) -> None:
@@ -90,13 +96,9 @@ def main(folder: Path) -> None:
     platform.approve_all()
     platform.run("writing", "c2", [write])
 
-    print(
-        platform.engine.project(
-            platform.engine.profile("report"),
-            platform.engine.with_natives(platform.engine.operators),
-            platform.host,
-        ).preamble
-    )
+    with platform.workspace.space("reading").conversation("c3").turn() as turn:
+        print(turn.step().preamble)
+    platform.workspace.close()
 
 
 if __name__ == "__main__":

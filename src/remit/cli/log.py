@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -94,12 +95,26 @@ def event_line(event: Event) -> str:
     body = dict(event.body)
     if event.kind == "decision":
         told = f"{body.get('verdict')} by {body.get('layer')}{_came(body)}: {body.get('reason')}"
+    elif (sentence := _SENTENCES.get(event.kind)) is not None:
+        said = {k: _short(v) for k, v in {**body, "conversation": event.conversation}.items()}
+        told = sentence.format_map(defaultdict(lambda: "?", said))
     else:
         # What is empty tells nothing, unless that is all there is: something was taken away.
         said = {k: v for k, v in body.items() if v not in (None, "", [], {})} or body
         told = " ".join(f"{k}={_short(v)}" for k, v in said.items())
     where = event.space or "-"
     return f"{event.seq:>5}  {event.at[:19]}Z  {where:<12}  {event.kind:<19}  {told}"
+
+
+#: How the records of a conversation read; all else of them is in the JSON.
+_SENTENCES: Mapping[str, str] = {
+    "conversation.made": "{conversation} begins in {mode} mode",
+    "turn.opened": "{conversation}: turn {turn} begins, by {origin}",
+    "mode.flushed": "{conversation}: {previous} mode became {mode} mode, at a {boundary}",
+    "step.framed": "{conversation}: turn {turn}, step {step} in {mode} mode",
+    "notice": "{conversation} was told ({what}): {text}",
+    "turn.closed": "{conversation}: turn {turn} {outcome} after {decisions} decisions",
+}
 
 
 def _came(body: Mapping[str, Any]) -> str:
