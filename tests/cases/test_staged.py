@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CASES = {c["id"]: c for c in json.loads((HERE / "staged.json").read_text())}
 TABLE: dict[str, dict[str, Any]] = tomllib.loads((HERE / "staged.toml").read_text())
-WAYS = {"file", "shown", "design", "waits"}
+WAYS = {"file", "shown", "design"}
 SCENARIOS = {
     scenario["name"]
     for path in (ROOT / "tests" / "policy" / "runs").glob("*.toml")

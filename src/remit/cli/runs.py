@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_turns = click.option("--turns", type=click.IntRange(0), help="Turns that the host may start.")
+_turns = click.option("--turns", type=click.IntRange(1), help="Turns that the host may start.")
 _tokens = click.option(
-    "--tokens", type=click.IntRange(0), help="Tokens at which it starts no more."
+    "--tokens", type=click.IntRange(1), help="Tokens at which it starts no more."
 )
 _drive = click.option("--drive", is_flag=True, help="Take its turns here, until it waits.")
 

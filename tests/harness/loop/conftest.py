@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from remit.harness.workspace import OpenSpace, Workspace
 from remit.policy.vocabulary import Dial
 from tests.harness.loop.driver import Chat
+from tests.harness.loop.staged import FEATURE, Runs
 from tests.needs import need
 
 
@@ -45,3 +46,16 @@ def space(workspace: Workspace, worktree: Path) -> OpenSpace:
 @pytest.fixture
 def chat(space: OpenSpace, tmp_path: Path) -> Chat:
     return Chat(space, tmp_path)
+
+
+@pytest.fixture
+def make(tmp_path: Path, worktree: Path, request: pytest.FixtureRequest) -> Callable[..., Runs]:
+    """Make a space in a staged mode of a text, with its templates."""
+
+    def made(text: str = FEATURE, **files: str) -> Runs:
+        templates = files or {"spec": "# Goal of {{run.id}}\n"}
+        runs = Runs(tmp_path / "home", worktree, text, **templates)
+        request.addfinalizer(runs.opened.close)
+        return runs
+
+    return made

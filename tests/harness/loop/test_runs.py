@@ -1,4 +1,4 @@
-"""Runs of staged modes in the loop: a scripted model, real files, and commands that really run."""
+"""Runs of staged modes in the loop: a scripted model, real files, and an operator beside it."""
 
 from __future__ import annotations
 
@@ -12,87 +12,12 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart
 from remit.harness.engine import Engine
 from remit.harness.loop.driving import Driver
 from remit.harness.loop.events import What
-from remit.harness.loop.loop import Ended
-from remit.harness.loop.scripted import ScriptedTurn
-from remit.harness.store import RunRecord
-from remit.harness.workspace import Workspace
 from remit.policy.problems import InputError
-from remit.policy.run import Event, Kind, State, Why
-from remit.policy.vocabulary import Dial
-from tests.harness.loop.driver import Chat, call, says
-
-FEATURE = """---
-artifacts:
-  spec: { path: ".runs/{{run.id}}/spec.md", template: templates/spec.md, requiredHeadings: [Goal] }
-stages:
-  design:
-    permission: read-only
-    prompt: Write the spec for {{run.input}}.
-    on: { enter: [{ inject: artifact:spec }] }
-    exit: [{ require: artifact:spec }, { ask: user }]
-    next: implement
-  implement:
-    loop: true
-    prompt: Implement {{artifacts.spec.path}}.
-    exit: [{ require: artifact:spec }]
----
-Follow the conventions.
-"""
-GOAL = "# Objective\n\n# Acceptance criteria\n\n# Evidence\n"
-SPEC = "# Goal\n\nIt greets.\n"
-
-
-class Runs(Chat):
-    """A space in a staged mode of the user's, whose text is given."""
-
-    def __init__(self, home: Path, worktree: Path, text: str, **files: str) -> None:
-        self.home, self.file = home, home / "modes" / "build-it" / "mode.md"
-        (self.file.parent / "templates").mkdir(parents=True)
-        self.file.write_text(text)
-        for name, content in files.items():
-            (self.file.parent / "templates" / f"{name}.md").write_text(content)
-        environ = {"REMIT_HOME": str(home), "HOME": str(home)}
-        self.opened = Workspace.open(create=True, environ=environ, host="harness")
-        space = self.opened.create_space(
-            "s", "build-it", by="operator", dial=Dial.AUTO, worktree=str(worktree)
-        )
-        super().__init__(space, home)
-
-    @property
-    def record(self) -> RunRecord:
-        return self.at.store.runs.list()[0]
-
-    @property
-    def stands(self) -> tuple[str, State, Why | None]:
-        run = self.record.run
-        return run.stage, run.state, run.why
-
-    def control(self, kind: Kind) -> None:
-        now = self.at.clock()
-        self.at.store.runs.step(self.record.id, Event(kind), by="operator", now=now)
-
-    def say(self, *turns: ScriptedTurn, prompt: str = "a greeting") -> Ended:
-        self.driver = Driver(self.loop(*turns))
-        return asyncio.run(self.driver.answer(prompt))
-
+from remit.policy.run import Kind, State, Why
+from tests.harness.loop.driver import call, says
+from tests.harness.loop.staged import GOAL, SPEC, Runs, complete
 
 Make = Callable[..., Runs]
-
-
-@pytest.fixture
-def make(tmp_path: Path, worktree: Path, request: pytest.FixtureRequest) -> Make:
-    def made(text: str = FEATURE, **files: str) -> Runs:
-        runs = Runs(
-            tmp_path / "home", worktree, text, **files or {"spec": "# Goal of {{run.id}}\n"}
-        )
-        request.addfinalizer(runs.opened.close)
-        return runs
-
-    return made
-
-
-def complete(summary: str = "Done.", **more: object) -> ScriptedTurn:
-    return says(call("complete_stage", summary=summary, **more))
 
 
 def test_a_run_from_its_first_message_to_its_end(make: Make, worktree: Path) -> None:

@@ -160,7 +160,8 @@ def begun(store: Store) -> None:
     assert entry.workflow is not None
     mode = StagedMode(entry.profile, entry.workflow, entry.stages)
     store.spaces.set_mode("demo", "build-it", by="operator", why="", now=NOW)
-    store.runs.start(mode, "demo", "c1", "go", by="operator", now=NOW)
+    if store.runs.open_in("demo") is None:
+        store.runs.start(mode, "demo", "c1", "go", by="operator", now=NOW)
 
 
 def walk(store: Store) -> None:
@@ -202,6 +203,7 @@ CASES = {
     "revoke": Case(grant, revoke, {"grant.added": 1, "grant.revoked": 1}),
     "granted call": Case(grant, bind, {"grant.bound": 1, "decision": 1}),
     "plan": Case(nothing, submit, {"plan.submitted": 1, "plan.filed": 1}),
+    "run begun": Case(nothing, begun, {"mode.kept": 1, "run.started": 1, "mode.set": 1}),
     "run": Case(begun, walk, {"run.stepped": 4, "gate.judged": 1, "mode.set": 2}),
     "plan again": Case(
         submit, resubmit, {"plan.submitted": 2, "plan.superseded": 1, "plan.filed": 2}
