@@ -31,10 +31,13 @@ class Knot:
     nth: int = 0
 
 
-def knots(nodes: Sequence[tuple[str, Sequence[str]]], noun: str) -> Iterator[Knot]:
+def knots(
+    nodes: Sequence[tuple[str, Sequence[str]]], noun: str, one: str = "node"
+) -> Iterator[Knot]:
     """Yield all that is wrong with nodes, each a key and the keys that it depends on.
 
-    ``noun`` is what holds the nodes. Costs a step for each node and each dependency.
+    ``noun`` is what holds the nodes, ``one`` what a node is called there. Costs a step for
+    each node and each dependency.
     """
     first: dict[str, int] = {}
     unknown = 0
@@ -42,7 +45,7 @@ def knots(nodes: Sequence[tuple[str, Sequence[str]]], noun: str) -> Iterator[Kno
     for index, (key, depends) in enumerate(nodes):
         if key and first.setdefault(key, index) != index:
             yield Knot(
-                "duplicate", index, f"key {quoted(key)} is also that of `nodes[{first[key]}]`"
+                "duplicate", index, f"key {quoted(key)} is also that of `{one}s[{first[key]}]`"
             )
         for nth, before in enumerate(depends):
             if before == key:
@@ -53,12 +56,12 @@ def knots(nodes: Sequence[tuple[str, Sequence[str]]], noun: str) -> Iterator[Kno
                 yield Knot(
                     "unknown",
                     index,
-                    f"{quoted(key)} depends on {quoted(before)}, which is no node's key",
-                    hint or f"give the key of a node of this {noun}",
+                    f"{quoted(key)} depends on {quoted(before)}, which is no {one}'s key",
+                    hint or f"give the key of a {one} of this {noun}",
                     nth,
                 )
     if cycle := _cycle({key: [d for d in depends if d != key] for key, depends in nodes}):
-        yield Knot("cycle", None, f"nodes wait for each other: {' -> '.join(cycle)}")
+        yield Knot("cycle", None, f"{one}s wait for each other: {' -> '.join(cycle)}")
 
 
 def _cycle(depends: Mapping[str, Sequence[str]]) -> list[str]:

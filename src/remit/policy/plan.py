@@ -12,10 +12,11 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
+from remit.policy.arguments import Reader, kind_of
 from remit.policy.digest import digest
 from remit.policy.escape import escape, quoted
 from remit.policy.graph import knots
-from remit.policy.problems import InputError, Problem, near
+from remit.policy.problems import InputError
 
 __all__ = [
     "MAX_NODES",
@@ -139,7 +140,7 @@ def read_plan(args: Mapping[str, Any]) -> Plan:
     raw = args.get("nodes")
     nodes: list[PlanNode] = []
     if not isinstance(raw, Sequence) or isinstance(raw, str | bytes):
-        found.add("plan-type", f"`nodes` is to be a list, got {_kind(raw)}", "nodes")
+        found.add("plan-type", f"`nodes` is to be a list, got {kind_of(raw)}", "nodes")
     elif not raw:
         found.add("plan-empty", "a plan needs at least one node", "nodes")
     elif len(raw) > MAX_NODES:
@@ -160,37 +161,15 @@ def read_plan(args: Mapping[str, Any]) -> Plan:
     return plan
 
 
-class _Reader:
-    """Reads parts of a plan and collects what is wrong with them."""
+class _Reader(Reader):
+    """Reads parts of a plan."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
-
-    def add(self, code: str, message: str, path: str, hint: str = "") -> None:
-        self.problems.append(Problem(code, message, hint, path=path))
-
-    def keys(self, given: Mapping[str, Any], known: Sequence[str], path: str) -> None:
-        for key in given:
-            if key not in known:
-                hint = near(str(key), known) or f"the keys are {', '.join(known)}"
-                self.add("plan-key", f"unknown key {quoted(str(key))}", path, hint)
-
-    def text(self, given: Mapping[str, Any], key: str, path: str, *, required: bool = False) -> str:
-        at = f"{path}.{key}" if path else key
-        value = given.get(key)
-        if value is None and not required:
-            return ""
-        if value is not None and not isinstance(value, str):
-            self.add("plan-type", f"`{key}` is to be text, got {_kind(value)}", at)
-            return ""
-        text = (value or "").strip()
-        if required and not text:
-            self.add("plan-missing", f"`{key}` is missing or empty", at)
-        return text
+        super().__init__("plan")
 
     def node(self, given: object, path: str) -> PlanNode:
         if not isinstance(given, Mapping):
-            self.add("plan-type", f"a node is to be an object, got {_kind(given)}", path)
+            self.add("plan-type", f"a node is to be an object, got {kind_of(given)}", path)
             return PlanNode("", "")
         self.keys(given, ("key", "title", "description", "type", "role", "depends_on"), path)
         key = self.text(given, "key", path, required=True)
@@ -209,36 +188,14 @@ class _Reader:
             self.text(given, "description", path),
             NodeType(kind) if kind in list(NodeType) else NodeType.WORK,
             self.text(given, "role", path),
-            self.depends(given.get("depends_on"), f"{path}.depends_on"),
+            self.texts(given.get("depends_on"), "depends_on", f"{path}.depends_on"),
         )
-
-    def depends(self, given: object, path: str) -> tuple[str, ...]:
-        if given is None:
-            return ()
-        if not isinstance(given, Sequence) or isinstance(given, str | bytes):
-            self.add("plan-type", f"`depends_on` is to be a list of keys, got {_kind(given)}", path)
-            return ()
-        keys = []
-        for i, one in enumerate(given):
-            if isinstance(one, str):
-                keys.append(one.strip())
-            else:
-                self.add("plan-type", f"a key is to be text, got {_kind(one)}", f"{path}[{i}]")
-        return tuple(dict.fromkeys(keys))
 
     def graph(self, nodes: Sequence[PlanNode]) -> None:
         for knot in knots([(n.key, n.depends_on) for n in nodes], "plan"):
             at = "nodes" if knot.index is None else f"nodes[{knot.index}]"
             last = {"duplicate": ".key", "cycle": ""}.get(knot.what, ".depends_on")
             self.add(f"plan-{knot.what}", knot.message, at + last, knot.hint)
-
-
-def _kind(value: object) -> str:
-    words = {
-        bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list",
-        dict: "an object", type(None): "nothing",
-    }  # fmt: skip
-    return words.get(type(value), "something else")
 
 
 def markdown(plan: Plan, *, id: str = "", revision: int = 0) -> str:
