@@ -1,4 +1,4 @@
-"""A switch in one process against a turn in another, and kills; the long form is `./tools/ordeal`."""
+"""A switch against a turn of another process, and kills; the long form is `./tools/ordeal`."""
 
 from __future__ import annotations
 
