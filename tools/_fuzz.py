@@ -1,10 +1,12 @@
-"""Fuzzes the reader of commands: whatever it is given, it is to answer, soon, and lose nothing.
+"""Fuzzes readers: whatever they are given, they are to answer, soon, and lose nothing.
 
     tools/fuzz shell --minutes 5
+    tools/fuzz mode --minutes 5
 
 Lines of the corpus are spliced, doubled, cut, nested and strewn with characters that mean
 something. A crash, an answer later than the bound, or an effect that a chain loses ends the run
-with the text that did it. `--seed` repeats a run.
+with the text that did it. Modes in Markdown are made in the same way of those that are shipped,
+and one that loads although a second opinion rejects it ends the run too. `--seed` repeats a run.
 """
 
 # ruff: noqa: E501
@@ -21,6 +23,9 @@ from attrs import evolve, frozen
 from remit.plugins.conformance import Line, lines
 from remit.plugins.shell import LENGTH, read_shell
 from remit.policy.tools import Facts
+from remit.profiles.library import Library
+from tests.profiles.mode_rules import corpus as modes
+from tests.profiles.mode_rules import made, trouble
 
 FACTS = Facts(worktree="/ws", cwd="/ws", plain=True)
 #: Seconds within which any text is answered: a fixed part, and one per thousand characters.
@@ -118,22 +123,45 @@ def _chained(rng: random.Random, corpus: list[Line]) -> None:
         raise Trouble(f"the chain lost {sorted(lost)}", text)
 
 
+def _commands(rng: random.Random) -> Callable[[], float]:
+    whole = [line for line in lines() if line.shell == "bash"]
+    corpus = [line.command for line in whole]
+
+    def attempt() -> float:
+        took = tried(rng.choice(_MAKERS)(rng, corpus))
+        _chained(rng, whole)
+        return took
+
+    return attempt
+
+
+def _modes(rng: random.Random) -> Callable[[], float]:
+    library, texts = Library.load(), modes()
+
+    def attempt() -> float:
+        text, begun = made(rng, texts), time.process_time()
+        found, _ = trouble(library, text)
+        if found:
+            raise Trouble(found, text)
+        return time.process_time() - begun
+
+    return attempt
+
+
 @click.command()
-@click.argument("what", type=click.Choice(["shell"]))
+@click.argument("what", type=click.Choice(["shell", "mode"]))
 @click.option("--minutes", default=1.0, show_default=True, help="How long to go on.")
 @click.option("--seed", type=int, default=None, help="Repeat a run.")
 def main(what: str, minutes: float, seed: int | None) -> None:
     """Try texts until the time is up; exit 1 with the first that is trouble."""
     seed = random.randrange(1 << 32) if seed is None else seed
     rng = random.Random(seed)
-    whole = [line for line in lines() if line.shell == "bash"]
-    corpus = [line.command for line in whole]
+    attempt = _commands(rng) if what == "shell" else _modes(rng)
     end = time.monotonic() + minutes * 60
     count, slowest = 0, 0.0
     try:
         while time.monotonic() < end:
-            slowest = max(slowest, tried(rng.choice(_MAKERS)(rng, corpus)))
-            _chained(rng, whole)
+            slowest = max(slowest, attempt())
             count += 1
     except Trouble as trouble:
         click.echo(f"seed {seed}, text {count}: {trouble.what}\n{trouble.text[:2000]!r}", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -193,6 +194,14 @@ class TestStaged:
         assert theirs is not None
         assert not theirs.keeps_dial
         assert OURS.staged("chat") is None
+
+    def test_a_text_with_other_stages_is_not_ours(self) -> None:
+        """What bears the name of a mode that is shipped is it only with the very same stages."""
+        (ours,) = (s for s in built_in_modes() if s.file.endswith(f"/{BUILT_IN_STAGED[0]}/mode.md"))
+        copy = evolve(ours, built_in=False, file="m/x/mode.md")
+        assert OURS.examine(copy).profile is not None
+        other = evolve(copy, text=copy.text.replace("loop: true", "loop: false"))
+        assert "reserved-name" in [p.code for p in OURS.examine(other).problems]
 
     def test_where_a_run_leads(self) -> None:
         """S000-101: a mode that was deleted meanwhile is not returned to, but the top one is."""

@@ -16,6 +16,7 @@ PARTS = {
     "decide": "decide",
     "surface": "surface",
     "load": "load",
+    "modes": "modes",
     "memory": "memory",
     "store": "store",
     "import": "imports",

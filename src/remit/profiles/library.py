@@ -196,7 +196,8 @@ class Library:
         if not source.built_in and declared.name in RESERVED:
             (as_ours,) = declare_all(evolve(source, built_in=True), terms=self.terms)
             ours, same = self._by_name.get(declared.name), self._alone(as_ours)
-            if ours and same.profile and same.profile == ours.profile:
+            alike = ours and (same.profile, same.workflow) == (ours.profile, ours.workflow)
+            if ours and same.profile and alike:
                 return ours
         return self._alone(declared)
 
