@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,37 @@ def chat(engine: Engine, store: Store, clock: Clock, tmp_path: Path) -> Desk:
 @pytest.fixture
 def plan(engine: Engine, store: Store, clock: Clock, tmp_path: Path) -> Desk:
     return Desk(engine, store, clock, "plan", tmp_path)
+
+
+@pytest.fixture
+def fork() -> Callable[[], int]:
+    """Fork, whatever threads the runner has: those that spread tests have some, none of ours."""
+
+    def run() -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return os.fork()
+
+    return run
+
+
+@pytest.fixture
+def forked(fork: Callable[[], int]) -> Callable[[Callable[[], None]], int]:
+    """Run something in a child that ends with it, and return how it ended.
+
+    0 is well, 1 an exception, less than 0 the signal that killed it. A fork costs a hundredth of
+    an interpreter's start, so hundreds of kills fit into a test.
+    """
+
+    def run(act: Callable[[], None]) -> int:
+        child = fork()
+        if child == 0:
+            code = 1
+            try:
+                act()
+                code = 0
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return run

@@ -42,7 +42,9 @@ def _started(pid: int) -> str:
     except OSError:
         return _alive(pid)
     # The name before the last bracket may hold anything, brackets and blanks too.
-    return text.rpartition(")")[2].split()[19]
+    state, *fields = text.rpartition(")")[2].split()
+    # One that nobody has reaped yet does nothing more.
+    return "" if state in "ZX" else fields[18]
 
 
 def _alive(pid: int) -> str:

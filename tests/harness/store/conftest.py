@@ -1,8 +1,6 @@
-"""A store on a real disk or server, a clock that stands still, and a process to be killed."""
+"""A store on a real disk or server, and a clock that stands still."""
 
-import os
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -44,37 +42,3 @@ def store(where: Where) -> Iterator[Store]:
 def space(store: Store) -> str:
     """A space in plan mode."""
     return store.spaces.create("demo", "plan", by="operator", now=NOW).id
-
-
-@pytest.fixture
-def fork() -> Callable[[], int]:
-    """Fork, whatever threads the runner has: those that spread tests have some, none of ours."""
-
-    def run() -> int:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return os.fork()
-
-    return run
-
-
-@pytest.fixture
-def forked(fork: Callable[[], int]) -> Callable[[Callable[[], None]], int]:
-    """Run something in a child that ends with it, and return how it ended.
-
-    0 is well, 1 an exception, less than 0 the signal that killed it. A fork costs a hundredth of
-    an interpreter's start, so hundreds of kills fit into a test.
-    """
-
-    def run(act: Callable[[], None]) -> int:
-        child = fork()
-        if child == 0:
-            code = 1
-            try:
-                act()
-                code = 0
-            finally:
-                os._exit(code)
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-    return run
