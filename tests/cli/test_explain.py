@@ -41,6 +41,17 @@ class TestCalls:
         assert told["state"] == state
         assert [layer["outcome"] for layer in told["layers"]] == outcomes
 
+    def test_an_example_that_differs(self, remit: Remit, tmp_path: Path) -> None:
+        """A mode that does not fit its catalogue is explained all the same."""
+        path = tmp_path / "mine.toml"
+        example = '[[example]]\ncall = { tool = "git_commit" }\nverdict = "allow"\n'
+        path.write_text(f'name = "mine"\n{example}')
+
+        said = remit("explain", path, "git_commit", *GIT, "--json")
+
+        assert (said.code, said.json["verdict"]) == (0, "ask")
+        assert "[example-differs]" in said.err
+
     def test_arguments(self, remit: Remit) -> None:
         """The arguments of a call count: one that names a protected path has no flip."""
         args = json.dumps({"path": str(Path.home() / ".claude" / "settings.json")})

@@ -220,6 +220,26 @@ class TestGrants:
         assert given.json["tool"] == "git:git_commit"
         assert talk.commit() == "runs"
 
+    def test_of_a_server_in_a_file(self, remit: Remit, talk: Talk, tmp_path: Path) -> None:
+        """A file of servers says what their tools are, and the grant pins what was reviewed."""
+        args = ("--args", ARGS)
+        says = ('tier = "write"', 'effects = ["git.commit"]', f'hash = "{"a" * 64}"')
+        (tmp_path / "own.toml").write_text("\n".join(("[tools.git_commit]", *says)))
+        servers = tmp_path / "servers.toml"
+        servers.write_text('[servers.git]\ncommand = ["git-server"]\ncatalog = "own.toml"\n')
+        own = str(tmp_path / "own.toml")
+        talk.session.set_catalog(talk.session.engine.catalog(own, "git"))
+        unknown = remit("grants", "add", "desk", "git:zzz", *args)
+        assert "say `--servers FILE`" in unknown.err
+
+        options = ("--servers", str(servers), *args, "--json")
+        given = remit("grants", "add", "desk", "git:git_commit", *options)
+
+        assert given.err == ""
+        assert given.json["tool_hash"] == "a" * 64
+        assert talk.commit("b" * 64) == "asks"
+        assert talk.commit("a" * 64) == "runs"
+
     def test_of_a_tool_that_nobody_declared(self, remit: Remit, talk: Talk) -> None:
         """A server may have what no catalogue names, so it is granted and said."""
         said = remit("grants", "add", "desk", "mcp-git:git_comit", "--args", "{}")

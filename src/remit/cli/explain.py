@@ -74,7 +74,8 @@ def explain(
     mode, name = _names(names, found)
     call = Call(name, _arguments(args))
     held = Dial(dial) if dial else found.dial if found else Dial.ASK
-    projection = place.project(mode, catalogs, *parents, overlay=overlay, space=found)
+    # Whoever asks why an example comes out otherwise has a mode that does not fit.
+    projection = place.project(mode, catalogs, *parents, overlay=overlay, space=found, unfit=True)
     if worktree is not None:
         host = evolve(projection.host, worktree=os.path.abspath(worktree))
         projection = evolve(projection, host=host)

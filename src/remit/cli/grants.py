@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,6 +51,7 @@ def list_(place: Place, space: str | None, as_json: bool) -> None:
 @click.option("--args", "args", metavar="JSON", help="Calls with just these arguments.")
 @click.option("--effect", metavar="CLASS", help="Calls with this effect, on what --target names.")
 @click.option("--target", metavar="GLOB", help="What the effect may act on.")
+@click.option("--servers", metavar="FILE", help="The tool is one of a gateway's with this FILE.")
 @as_json
 @in_workspace
 def add(
@@ -60,6 +61,7 @@ def add(
     args: str | None,
     effect: str | None,
     target: str | None,
+    servers: str | None,
     as_json: bool,
 ) -> None:
     """Let calls of TOOL run unasked in SPACE, while it is in the mode of now (operator).
@@ -76,14 +78,15 @@ def add(
         hint = "`--args JSON`, or `--effect CLASS --target GLOB`"
         raise InputError(Problem("usage", "say which calls are granted", hint))
     given = None if args is None else canonical(_arguments(args))
+    bound = _bound(place, servers)
     with place.store() as store:
-        key = _key(place, store, space, tool)
+        key = _key(place, store, space, tool, bound)
         added = store.grants.add(
             space,
             Grant(key, given, effect, target),
             by=OPERATOR,
             now=now(),
-            tool_hash=_pinned(place, key),
+            tool_hash=_pinned(place, key, bound),
             known=place.engine.effects,
         )
     _show(added, as_json)
@@ -104,20 +107,31 @@ def revoke(place: Place, id: str, why: str, as_json: bool) -> None:
     _show(gone, as_json)
 
 
-def _key(place: Place, store: Store, space: str, tool: str) -> str:
+def _bound(place: Place, servers: str | None) -> Mapping[str, str]:
+    """Return the catalogues of servers by name: as a file of servers says, else remit.toml."""
+    from remit.harness.gateway.servers import load_servers
+
+    bound = dict(place.workspace.servers)
+    for spec in () if servers is None else load_servers(servers, bound):
+        if spec.catalog is not None:
+            bound[spec.name] = spec.catalog
+    return bound
+
+
+def _key(place: Place, store: Store, space: str, tool: str, servers: Mapping[str, str]) -> str:
     """Return the key of a tool: as given, or of the one tool of that name that is known.
 
     What was called in the space comes first, then the operator's catalogues, then shipped ones.
     """
     called = store.grants.called(space)
-    engine, servers = place.engine, place.workspace.servers
+    engine = place.engine
     bound = [engine.catalog(catalog, source=name) for name, catalog in servers.items()]
     mine = {t.key for c in (engine.operators, engine.natives, *bound) for t in c.tools}
     shipped = {t.key for name in engine.shipped for t in engine.catalog(name).tools}
     known = called | mine | shipped
     if ":" in tool:
         if tool not in known:
-            hint = near(tool, known) or "nothing keeps a server from having it all the same"
+            hint = near(tool, known) or "where a file of servers binds it, say `--servers FILE`"
             note(f"no catalogue here has a tool {quoted(tool)}: {hint}")
         return tool
     for keys in (called, mine, shipped):
@@ -133,10 +147,10 @@ def _key(place: Place, store: Store, space: str, tool: str) -> str:
     raise InputError(Problem("unknown-tool", f"no tool {quoted(tool)} is known", hint))
 
 
-def _pinned(place: Place, key: str) -> str | None:
+def _pinned(place: Place, key: str, servers: Mapping[str, str]) -> str | None:
     """Return the hash under which a tool was reviewed, None where its catalogue pins none."""
     server = key.partition(":")[0]
-    bound = place.workspace.servers.get(server)
+    bound = servers.get(server)
     if bound is None:
         return None
     tool = place.engine.catalog(bound, source=server).get(key)

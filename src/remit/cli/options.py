@@ -207,11 +207,12 @@ class Place:
         *parents: str,
         overlay: str | None = None,
         space: Space | None = None,
+        unfit: bool = False,
     ) -> Projection:
         """Return a mode over catalogues, narrowed by its parents' ceilings and an overlay's file.
 
         A space adds its own overlay, and its settings. Shows the warnings of holding one against
-        the other; raises `InputError` for the errors.
+        the other; raises `InputError` for the errors, or shows those too where ``unfit`` is true.
         """
         from remit.harness.engine import WORKSPACE
         from remit.policy.profile import Profile
@@ -228,7 +229,7 @@ class Place:
         for side in whole.sides:
             if side.name in (OVERLAY, WORKSPACE):
                 problems += self.fit(Profile(side.name, sides=(side,)), tools)
-        if any(p.severity is Severity.ERROR for p in problems):
+        if not unfit and any(p.severity is Severity.ERROR for p in problems):
             raise InputError(problems)
         show_problems(problems)
         settings = space.effects if space else ()
