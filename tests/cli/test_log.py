@@ -55,6 +55,28 @@ def test_values_are_words(body: dict[str, Any], line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "body", "line"),
+    [
+        ("conversation.overlay", {"overlay": None}, "c has this overlay: none"),
+        ("conversation.compacted", {}, "c was shortened by its host"),
+        ("branch.moved", {"to": 7, "mode": "plan", "told": {}}, "c goes on from record 7, in plan"),
+        ("profile.kept", {"mode": "mine", "profile": {}}, "what mine mode is was kept"),
+        ("mode.kept", {"mode": "fix", "snapshot": "{}"}, "fix mode was kept as a run begins"),
+        ("run.started", {"run": "r1", "mode": "fix"}, "c: run r1 of fix mode begins"),
+        (
+            "gate.judged",
+            {"run": "r1", "stage": "do", "gate": 0, "outcome": "passed", "evidence": "x"},
+            "run r1, stage do: gate 0 passed",
+        ),
+        ("plan.ticked", {"task": "t3"}, "c: task t3 is done"),
+    ],
+)
+def test_records_are_sentences(kind: str, body: dict[str, Any], line: str) -> None:
+    """What happens in a conversation and to a run is told in a sentence, snapshots left out."""
+    assert told(kind, body).startswith(line)
+
+
+@pytest.mark.parametrize(
     ("command", "hint"),
     [
         (("log", "garden"), "`remit log --space garden` prints those of a space"),

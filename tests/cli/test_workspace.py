@@ -1,10 +1,14 @@
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from remit.harness.store import ApprovalKind, Store
+from remit.harness.turns import Turn
+from remit.harness.workspace import Workspace
+from remit.policy.tools import Call
 from remit.policy.vocabulary import Dial
 from tests.cli.conftest import Remit
 from tests.cli.world import asked, planned
@@ -229,6 +233,48 @@ class TestApprovals:
     def test_unknown(self, remit: Remit, workspace: Made) -> None:
         """An unknown id is 2."""
         assert remit("approvals", "approve", "a1").code == 2
+
+
+class TestConversations:
+    @pytest.fixture
+    def open_turn(self, remit: Remit, workspace: Made) -> Iterator[Turn]:
+        """A turn of the space desk that is open in a host."""
+        remit("space", "create", "desk")
+        with (
+            Workspace.open(workspace["db"]) as at,
+            at.space("desk").conversation("c").turn() as turn,
+        ):
+            turn.step(at.engine.catalogs(["mcp-git"]))
+            yield turn
+
+    def test_pending(self, remit: Remit, open_turn: Turn) -> None:
+        """A switch waits for a turn under way, is taken back, and comes into force in a step."""
+        answers, waiting = [], []
+        for mode in ("plan", "chat", "plan"):
+            answers.append(remit("space", "set", "desk", mode, "--json").json["answer"])
+            waiting.append(remit("space", "show", "desk", "--json").json["pending"])
+        assert "next boundary" in remit("space", "show", "desk").out
+        assert remit("space", "list", "--json").json[0]["pending"] == "plan"
+        open_turn.step()
+
+        assert (answers, waiting) == (["queued", "cancelled", "queued"], ["plan", None, "plan"])
+        assert remit("space", "show", "desk", "--json").json["pending"] is None
+
+    def test_children_ask_the_same_operator(self, remit: Remit, open_turn: Turn) -> None:
+        """What a child asks and is asked for is listed, labelled with whose child it is."""
+        child = open_turn.conversation.child(id="c/helper")
+        with child.turn("task") as turn:
+            step = turn.step()
+            step.decide(Call("ask_user", {"question": "Which one?"}))
+        open_turn.step().decide(Call("git_commit", {"repo_path": "/w", "message": "m"}))
+
+        own, asked = remit("approvals", "list", "--json").json
+        assert (own["kind"], own["child"]) == ("call", None)
+        assert (asked["kind"], asked["conversation"]) == ("question", "c/helper")
+        assert asked["child"] == {"of": "c", "mode": "read-only"}
+        assert "a child of c in read-only mode" in remit("approvals", "list").out
+        said = remit("approvals", "approve", asked["id"], "--answer", "the first")
+        assert "a child of c" in said.out
 
 
 class TestPlans:

@@ -13,7 +13,7 @@ from remit.policy.problems import InputError, Problem
 from remit.policy.vocabulary import Dial
 
 if TYPE_CHECKING:
-    from remit.harness.store import Approval
+    from remit.harness.store import Approval, Store
 
 __all__ = ["approvals"]
 
@@ -39,13 +39,14 @@ def list_(place: Place, space: str | None, state: str | None, as_json: bool) -> 
         found = store.approvals.list(
             now=now(), space=space, state=ApprovalState(state) if state else None
         )
+        children = [_child(store, a) for a in found]
     if as_json:
-        emit([approval_value(a) for a in found])
+        emit([approval_value(*a) for a in zip(found, children, strict=True)])
         return
     if not found:
         note("there is no approval")
-    for approval in found:
-        _print(approval)
+    for approval, child in zip(found, children, strict=True):
+        _print(approval, child)
 
 
 @approvals.command()
@@ -91,20 +92,33 @@ def _decide(
 
     with place.store() as store:
         decided = store.approvals.decide(id, yes, by=OPERATOR, now=now(), feedback=words, dial=dial)
+        child = _child(store, decided)
     if as_json:
-        emit(approval_value(decided))
+        emit(approval_value(decided, child))
     else:
-        _print(decided)
+        _print(decided, child)
 
 
-def approval_value(approval: Approval) -> dict[str, Any]:
-    """Return an approval as JSON; ``shown`` is all that is approved, escaped."""
+def _child(store: Store, approval: Approval) -> dict[str, str] | None:
+    """Return of whom, and in which mode, the child is that asks; None for any other requester."""
+    there = store.conversations.find(approval.conversation)
+    if there is None or not there.child or there.parent is None:
+        return None
+    return {"of": there.parent, "mode": there.mode}
+
+
+def approval_value(approval: Approval, child: dict[str, str] | None) -> dict[str, Any]:
+    """Return an approval as JSON; ``shown`` is all that is approved, escaped.
+
+    ``child`` names the conversation that a child was begun by, and the child's mode.
+    """
     return {
         "id": approval.id,
         "kind": approval.kind.value,
         "space": approval.space,
         "conversation": approval.conversation,
         "requested_by": approval.requested_by,
+        "child": child,
         "state": approval.state.value,
         "digest": approval.digest,
         "expires_at": approval.expires_at,
@@ -112,11 +126,12 @@ def approval_value(approval: Approval) -> dict[str, Any]:
     }
 
 
-def _print(approval: Approval) -> None:
+def _print(approval: Approval, child: dict[str, str] | None) -> None:
     state = approval.state.value
+    whose = f", a child of {child['of']} in {child['mode']} mode" if child else ""
     click.echo(
         f"{approval.id}  {verdict(state)}  {approval.kind}  space {approval.space}  "
-        f"by {approval.requested_by}"
+        f"by {approval.requested_by}{whose}"
     )
     for shown in approval.shown.splitlines():
         say(f"  {shown}")

@@ -13,6 +13,7 @@ from remit.cli.failures import FINE, NO
 from remit.cli.options import Place, as_json, in_workspace
 from remit.cli.output import emit, line, problem_value, say, show_problems, verdict
 from remit.policy.problems import InputError, Problem
+from remit.policy.tasks import ACTIVATED, CLEARED, TICKED
 from remit.policy.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -113,6 +114,16 @@ _SENTENCES: Mapping[str, str] = {
     "mode.flushed": "{conversation}: {previous} mode became {mode} mode, at a {boundary}",
     "step.framed": "{conversation}: turn {turn}, step {step} in {mode} mode",
     "notice": "{conversation} was told ({what}): {text}",
+    "conversation.overlay": "{conversation} has this overlay: {overlay}",
+    "conversation.compacted": "{conversation} was shortened by its host",
+    "branch.moved": "{conversation} goes on from record {to}, in {mode} mode",
+    "profile.kept": "what {mode} mode is was kept",
+    "mode.kept": "{mode} mode was kept as a run begins with it",
+    "run.started": "{conversation}: run {run} of {mode} mode begins",
+    "gate.judged": "run {run}, stage {stage}: gate {gate} {outcome}",
+    ACTIVATED: "{conversation}: plan {plan} is the active one",
+    TICKED: "{conversation}: task {task} is done",
+    CLEARED: "{conversation}: no plan is active any more",
     "turn.closed": "{conversation}: turn {turn} {outcome} after {decisions} decisions",
 }
 

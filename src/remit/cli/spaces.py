@@ -101,9 +101,10 @@ def list_(place: Place, as_json: bool) -> None:
     """List the spaces."""
     with place.store() as store:
         found = store.spaces.list()
+        pending = {s.id: store.spaces.pending(s.id) for s in found}
     wrong = wrong_modes(place, *found)
     if as_json:
-        emit([space_value(place, s, wrong) for s in found])
+        emit([space_value(place, s, pending[s.id], wrong) for s in found])
     elif not found:
         note("there is no space yet; `remit space create ID` makes one")
     else:

@@ -37,8 +37,10 @@ def mode_problems(wrong: Wrong) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def space_value(place: Place, space: Space, wrong: Wrong | None = None) -> dict[str, Any]:
-    """Return a space as JSON; what later releases let an operator set is there, unset.
+def space_value(
+    place: Place, space: Space, pending: str | None, wrong: Wrong | None = None
+) -> dict[str, Any]:
+    """Return a space as JSON; ``pending`` is its mode where a turn under way is in another.
 
     ``effects`` maps a class, or a class and a pattern with a blank between them, to a verdict;
     ``problems`` are those that keep its mode from use.
@@ -47,7 +49,7 @@ def space_value(place: Place, space: Space, wrong: Wrong | None = None) -> dict[
     return {
         "id": space.id,
         "mode": space.mode,
-        "pending": None,
+        "pending": pending,
         "kind": space.kind.value,
         "worktree": space.worktree,
         "dial": space.dial.value,
@@ -93,14 +95,17 @@ def change_value(change: Change) -> dict[str, Any]:
 
 def print_space(place: Place, space: Space, as_json: bool) -> None:
     """Print one space; an overlay that cannot be used is a problem besides."""
+    with place.store() as store:
+        pending = store.spaces.pending(space.id)
     if as_json:
-        emit(space_value(place, space))
+        emit(space_value(place, space, pending))
         return
     wrong = wrong_modes(place, space)
     settings = ", ".join(f"{what}: {verdict}" for what, verdict in _effects(space).items())
     for name, value in (
         ("space", space.id),
         ("mode", f"{space.mode} (unusable: it admits nothing)" if wrong else space.mode),
+        ("pending", "turns under way take it at their next boundary" if pending else ""),
         ("dial", space.dial.value),
         ("effects", settings),
         ("overlay", space.overlay.file if space.overlay else ""),
