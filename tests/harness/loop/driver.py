@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic_ai.models import Model
+
 from remit.harness.loop.belt import Station
 from remit.harness.loop.events import Event, What
 from remit.harness.loop.loop import Ended, Loop
@@ -36,11 +38,13 @@ class Chat:
         self._acts: dict[What, Callable[[Event], object]] = {}
         #: What the operator does about requests, by their kind.
         self.operator: dict[str, Callable[[str], None]] = {}
+        #: Makes the model that follows a script.
+        self.model: Callable[[ScriptFile], Model] = scripted
 
     def loop(self, *turns: ScriptedTurn, scripts: tuple[Script, ...] = (), id: str = "c") -> Loop:
         host = self.at.host
         station = Station(self.space.state.worktree, host.protected, host.secret, str(self.scratch))
-        model = scripted(ScriptFile(turns, scripts))
+        model = self.model(ScriptFile(turns, scripts))
         return Loop(self.space.conversation(id), model, station, self.folder, self._hear)
 
     def run(self, *turns: ScriptedTurn, prompt: str = "go", **more: Any) -> Ended:
