@@ -123,7 +123,7 @@ def _anthropic(number: int, turn: ScriptedTurn) -> Iterator[str]:
         yield event("content_block_stop", index=index)
 
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {
+    message: dict[str, Any] = {
         "id": f"msg-{number}", "type": "message", "role": "assistant", "model": "tale",
         "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip
