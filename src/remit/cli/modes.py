@@ -60,8 +60,6 @@ for _command in (new, edit, delete):
 def _choice(entry: Entry) -> str:
     if entry.profile is None:
         return "no: broken"
-    if entry.workflow is not None:
-        return "not yet"
     return "yes" if entry.selectable else "no"
 
 
