@@ -85,10 +85,13 @@ def test_plan_delivers_by_one_verb_and_leaves_by_another() -> None:
     assert brief.exit_to == "chat"
 
 
-def test_verbs_to_come_are_not_promised() -> None:
-    """Until its verb is built, orchestrate owes nothing."""
+def test_orchestrate_delivers_by_one_verb() -> None:
+    """S003-15: one verb proposes and must be called; no other way leads out of the mode."""
     brief = brief_of("orchestrate")
-    assert (brief.verbs, brief.required, brief.exit) == ((), False, None)
+    assert brief.verbs == ("remit:propose_orchestration",)
+    assert (brief.required, brief.contract, brief.exit) == (
+        True, "proposal.delivered", None,
+    )  # fmt: skip
 
 
 def test_review_owes_nothing() -> None:

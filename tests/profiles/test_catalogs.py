@@ -88,7 +88,9 @@ class TestShipped:
         }
         assert {t.source for t in natives.values()} == {"remit"}
         assert natives["ask_user"].tier is Tier.READ
-        assert [n for n, t in natives.items() if t.verb] == ["submit_plan", *review]
+        assert [n for n, t in natives.items() if t.verb] == [
+            "submit_plan", *review, "propose_orchestration",
+        ]  # fmt: skip
         assert [n for n, t in natives.items() if t.exit] == ["exit_plan_mode"]
 
     def test_an_unknown_name_is_told_with_near_misses(self) -> None:

@@ -39,6 +39,7 @@ _COMMANDS: Mapping[str, str] = {
     "plans": "plans:plans",
     "run": "runs:run",
     "review": "review:review",
+    "orchestrations": "orchestrations:orchestrations",
     "pipeline": "pipelines:pipeline",
     "log": "log:log",
     "sandbox": "sandbox:sandbox",

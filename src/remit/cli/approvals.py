@@ -88,11 +88,15 @@ def reject(place: Place, id: str, feedback: str | None, as_json: bool) -> None:
 def _decide(
     place: Place, id: str, yes: bool, words: str | None, dial: Dial | None, as_json: bool
 ) -> None:
-    from remit.harness.store import OPERATOR
+    from remit.harness.store import OPERATOR, ApprovalKind
 
     with place.store() as store:
         decided = store.approvals.decide(id, yes, by=OPERATOR, now=now(), feedback=words, dial=dial)
         child = _child(store, decided)
+        if yes and decided.kind is ApprovalKind.ORCHESTRATION:
+            from remit.harness.carrying import carry_out_all
+
+            carry_out_all(store, now)
     if as_json:
         emit(approval_value(decided, child))
     else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from remit.harness import reviewing
+from remit.harness import orchestrating, reviewing
 from remit.harness.store import (
     Approval,
     ApprovalKind,
@@ -356,10 +356,10 @@ def stage_said(effect: Effect) -> str:
     }[effect.what]
 
 
-def _reviewed(
+def _whole(
     act: Callable[[Desk, Mapping[str, Any]], tuple[str, Mapping[str, Any]]],
 ) -> Callable[[Desk, Mapping[str, Any]], Answer]:
-    """Return a verb of a review that tells every problem in one answer."""
+    """Return a verb that tells every problem in one answer."""
 
     def serve(desk: Desk, args: Mapping[str, Any]) -> Answer:
         try:
@@ -524,20 +524,20 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             lambda profile: "Note one finding of the review: what, where, how bad and how sure.",
             reviewing.FINDING,
             ("kind", "priority", "confidence", "text"),
-            _reviewed(reviewing.add),
+            _whole(reviewing.add),
             checked=False,
         ),
         "confirm_review_node": Native(
             lambda profile: "Confirm a finding of somebody else, after you checked it yourself.",
             {"id": _text("The finding's id.")},
             ("id",),
-            _reviewed(reviewing.confirm),
+            _whole(reviewing.confirm),
         ),
         "dismiss_review_node": Native(
             lambda profile: "Dismiss a finding of somebody else that is none.",
             {"id": _text("The finding's id."), "reason": _text("Why it is none.")},
             ("id", "reason"),
-            _reviewed(reviewing.dismiss),
+            _whole(reviewing.dismiss),
         ),
         "finalize_review": Native(
             lambda profile: (
@@ -546,7 +546,18 @@ NATIVES: Mapping[str, Native] = MappingProxyType(
             ),
             reviewing.AXES,
             (),
-            _reviewed(reviewing.finalize),
+            _whole(reviewing.finalize),
+        ),
+        "propose_orchestration": Native(
+            lambda profile: (
+                "Propose how several agents share the work: roles, tickets, one synthesis, a "
+                f"budget. The operator decides; nothing runs before.{_must(profile)}"
+            ),
+            orchestrating.PROPOSAL,
+            ("goal", "roles", "tickets", "synthesis", "budget"),
+            _whole(orchestrating.propose),
+            opens=ApprovalKind.ORCHESTRATION,
+            checked=False,
         ),
         "nothing_to_deliver": Native(
             lambda profile: (

@@ -229,6 +229,9 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "proposal-budget": "a budget that is none, or is below what the steps cost",
             "proposal-drift": "a word for what happens on drift that is none",
             "proposal-size": "the proposal is too long",
+            "orchestration-decided": "what would be revised is approved, done or superseded",
+            "orchestration-budget": "the budget's minutes are over",
+            "unknown-orchestration": "there is no orchestration of that id",
             "proposal-cooldown": "an agent proposed the same less than two minutes ago",
         },
         "Reviews": {

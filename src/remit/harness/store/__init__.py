@@ -7,8 +7,14 @@ from remit.harness.store.events import KINDS, OPERATOR, SYSTEM, Event
 from remit.harness.store.exits import Exit, ExitState
 from remit.harness.store.grants import GrantRecord
 from remit.harness.store.history import Answer, Change
+from remit.harness.store.items import Item, Items
 from remit.harness.store.log import Log, Rebuilt, Verified
 from remit.harness.store.names import PIPELINE
+from remit.harness.store.orchestrations import (
+    OrchestrationRecord,
+    Orchestrations,
+    OrchestrationState,
+)
 from remit.harness.store.plans import PlanRecord, PlanState, Submitted
 from remit.harness.store.reviews import FindingRecord, Review, Reviews
 from remit.harness.store.run_rows import RunRecord
@@ -36,7 +42,12 @@ __all__ = [
     "FindingRecord",
     "GateResult",
     "GrantRecord",
+    "Item",
+    "Items",
     "Log",
+    "OrchestrationRecord",
+    "OrchestrationState",
+    "Orchestrations",
     "Outcome",
     "Overlay",
     "PlanRecord",

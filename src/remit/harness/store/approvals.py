@@ -27,7 +27,7 @@ CALL_TIME = timedelta(minutes=30)
 
 
 class ApprovalKind(StrEnum):
-    """What is asked of the operator; the last three come with their issues."""
+    """What is asked of the operator."""
 
     PLAN_EXIT = "plan_exit"
     CALL = "call"

@@ -95,6 +95,14 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "review.settled": "a peer or an operator holds a finding true or none: node, status, "
         "confirmed, why",
         "review.finalized": "a review has a verdict: verdict, axes, findings, dropped",
+        "orchestration.proposed": "an agent proposed how work is shared: orchestration, proposal, "
+        "revision, digest, approval",
+        "orchestration.superseded": "another proposal took its place: orchestration, by_proposal",
+        "orchestration.decided": "an operator decided on a proposal: orchestration, state",
+        "orchestration.acted": "a platform did an action of it: orchestration, action, result",
+        "orchestration.ended": "a proposal is carried out, or was stopped: orchestration, state, "
+        "why",
+        "item.made": "the embedded platform has something new: id, key, act, body",
         TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
         "was, hash, description, schema, catalog",
         TOOL_TRUSTED: "an operator reviewed a tool and pinned it anew: source, tool, was, hash, "

@@ -21,7 +21,10 @@ from remit.harness.store.schema import (
     ConversationRow,
     GateRow,
     GrantRow,
+    ItemRow,
     ModeRow,
+    OrchestrationActionRow,
+    OrchestrationRow,
     PlanRow,
     ProfileRow,
     ReviewNodeRow,
@@ -306,6 +309,45 @@ def _review_finalized(db: peewee.Database, e: Event) -> None:
     ).execute(db)
 
 
+def _orchestration_proposed(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    OrchestrationRow.insert(
+        id=body["orchestration"],
+        seq=e.seq,
+        space=e.space,
+        conversation=e.conversation,
+        author=e.actor,
+        proposal=canonical(body["proposal"]),
+        revision=body["revision"],
+        state="proposed",
+        digest=body["digest"],
+        proposed_at=e.at,
+        approval=body["approval"],
+    ).execute(db)
+
+
+def _orchestration(db: peewee.Database, e: Event, **values: object) -> None:
+    OrchestrationRow.update(**values).where(OrchestrationRow.id == e.body["orchestration"]).execute(
+        db
+    )
+
+
+def _orchestration_acted(db: peewee.Database, e: Event) -> None:
+    OrchestrationActionRow.insert(**e.body, at=e.at).execute(db)
+
+
+def _item_made(db: peewee.Database, e: Event) -> None:
+    body = e.body
+    ItemRow.insert(
+        key=body["key"],
+        id=body["id"],
+        seq=e.seq,
+        act=body["act"],
+        body=canonical(body["body"]),
+        made_at=e.at,
+    ).execute(db)
+
+
 _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyType(
     {
         "space.made": _space_made,
@@ -346,6 +388,18 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         "review.noted": _review_noted,
         "review.settled": _review_settled,
         "review.finalized": _review_finalized,
+        "orchestration.proposed": _orchestration_proposed,
+        "orchestration.superseded": lambda db, e: _orchestration(
+            db, e, state="superseded", why=e.body["by_proposal"]
+        ),
+        "orchestration.decided": lambda db, e: _orchestration(
+            db, e, state=e.body["state"], decided_at=e.at, decided_by=e.actor
+        ),
+        "orchestration.acted": _orchestration_acted,
+        "orchestration.ended": lambda db, e: _orchestration(
+            db, e, state=e.body["state"], why=e.body["why"]
+        ),
+        "item.made": _item_made,
         "plan.filed": lambda db, e: _plan(db, e, path=e.body["path"]),
         "mode.kept": _mode_kept,
         "run.started": _run_started,

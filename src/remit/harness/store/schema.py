@@ -24,7 +24,10 @@ __all__ = [
     "EventRow",
     "GateRow",
     "GrantRow",
+    "ItemRow",
     "ModeRow",
+    "OrchestrationActionRow",
+    "OrchestrationRow",
     "PlanRow",
     "ProfileRow",
     "ReviewNodeRow",
@@ -323,6 +326,54 @@ class ReviewRow(Model):
         table_name = "review_verdict"
 
 
+class OrchestrationRow(Model):
+    """A proposal of how work is shared, and what became of it."""
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField(index=True)
+    conversation = TextField()
+    author = TextField()
+    proposal = TextField()
+    revision = IntegerField()
+    state = TextField()
+    digest = TextField()
+    proposed_at = TextField()
+    approval = TextField(unique=True)
+    decided_at = TextField(null=True)
+    decided_by = TextField(null=True)
+    why = TextField(null=True)
+
+    class Meta:
+        table_name = "orchestration"
+
+
+class OrchestrationActionRow(Model):
+    """An action of an orchestration that a platform did, and what it came to."""
+
+    action = TextField(primary_key=True)
+    orchestration = TextField(index=True)
+    result = TextField()
+    at = TextField()
+
+    class Meta:
+        table_name = "orchestration_action"
+
+
+class ItemRow(Model):
+    """Something on the embedded platform; ``key`` is that of the action that made it."""
+
+    key = TextField(primary_key=True)
+    id = TextField(unique=True)
+    seq = IntegerField(unique=True)
+    act = TextField()
+    body = TextField()
+    made_at = TextField()
+
+    class Meta:
+        table_name = "item"
+
+
 #: The tables that are folded from the log, in an order in which they can be filled.
 INDEXES: tuple[type[Model], ...] = (
     SpaceRow,
@@ -336,6 +387,9 @@ INDEXES: tuple[type[Model], ...] = (
     GateRow,
     ReviewNodeRow,
     ReviewRow,
+    OrchestrationRow,
+    OrchestrationActionRow,
+    ItemRow,
 )
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
@@ -444,10 +498,34 @@ def _sixth(db: peewee.Database) -> None:
         sql(db, statement)
 
 
+def _seventh(db: peewee.Database) -> None:
+    """There are orchestrations, how far they were carried out, and what that made."""
+    for statement in (
+        'CREATE TABLE "orchestration" ("id" TEXT NOT NULL PRIMARY KEY, "seq" INTEGER NOT NULL,'
+        ' "space" TEXT NOT NULL, "conversation" TEXT NOT NULL, "author" TEXT NOT NULL,'
+        ' "proposal" TEXT NOT NULL, "revision" INTEGER NOT NULL, "state" TEXT NOT NULL,'
+        ' "digest" TEXT NOT NULL, "proposed_at" TEXT NOT NULL, "approval" TEXT NOT NULL,'
+        ' "decided_at" TEXT, "decided_by" TEXT, "why" TEXT)',
+        'CREATE UNIQUE INDEX "orchestrationrow_seq" ON "orchestration" ("seq")',
+        'CREATE INDEX "orchestrationrow_space" ON "orchestration" ("space")',
+        'CREATE UNIQUE INDEX "orchestrationrow_approval" ON "orchestration" ("approval")',
+        'CREATE TABLE "orchestration_action" ("action" TEXT NOT NULL PRIMARY KEY,'
+        ' "orchestration" TEXT NOT NULL, "result" TEXT NOT NULL, "at" TEXT NOT NULL)',
+        'CREATE INDEX "orchestrationactionrow_orchestration"'
+        ' ON "orchestration_action" ("orchestration")',
+        'CREATE TABLE "item" ("key" TEXT NOT NULL PRIMARY KEY, "id" TEXT NOT NULL,'
+        ' "seq" INTEGER NOT NULL, "act" TEXT NOT NULL, "body" TEXT NOT NULL,'
+        ' "made_at" TEXT NOT NULL)',
+        'CREATE UNIQUE INDEX "itemrow_id" ON "item" ("id")',
+        'CREATE UNIQUE INDEX "itemrow_seq" ON "item" ("seq")',
+    ):
+        sql(db, statement)
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
 MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (
-    _second, _third, _fourth, _fifth, _sixth,
+    _second, _third, _fourth, _fifth, _sixth, _seventh,
 )  # fmt: skip
 
 #: The version of the schema that this remit reads and writes.

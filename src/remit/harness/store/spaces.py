@@ -13,7 +13,7 @@ from remit.harness.store.database import Database
 from remit.harness.store.errors import StoreConflict
 from remit.harness.store.events import is_operator
 from remit.harness.store.history import CHANGES, Answer, Change, change_of
-from remit.harness.store.log import Log
+from remit.harness.store.log import Log, Writer
 from remit.harness.store.names import check_mode, check_space, operates, sets_modes
 from remit.harness.store.space import SELECT_SPACE, Overlay, Space, setting_values, space_of
 from remit.harness.store.switch import expected, flip, takes_runs, turn, unlocked
@@ -102,6 +102,39 @@ class Spaces:
                 )
             writer.record("space.made", body, actor=by, space=id)
             return self.get(id)
+
+    def branch(self, writer: Writer, id: str, like: str, mode: str, *, by: str) -> None:
+        """Make a space within a transaction, in a mode, held otherwise as narrow as another.
+
+        It has that one's worktree, dial, settings, overlay and lock.
+        """
+        check_space(id)
+        check_mode(mode)
+        sets_modes(by)
+        other = self.get(like)
+        body = {
+            "mode": mode,
+            "kind": SpaceKind.NORMAL.value,
+            "worktree": other.worktree,
+            "dial": other.dial.value,
+            "remote": other.remote,
+        }
+        writer.record("space.made", body, actor=by, space=id)
+        for i, setting in enumerate(other.effects, 1):
+            effects = {
+                "effects": setting_values(other.effects[:i]),
+                "effect": setting.effect,
+                "target": setting.target,
+                "verdict": setting.verdict.value,
+                "previous": None,
+            }
+            writer.record("effects.set", effects, actor=by, space=id)
+        if other.overlay is not None:
+            overlay = {"overlay": asdict(other.overlay)}
+            writer.record("overlay.set", overlay, actor=by, space=id)
+        if other.locked:
+            locked = {"locked": True, "why": f"space {like} is"}
+            writer.record("lock.set", locked, actor=by, space=id)
 
     def set_mode(
         self,

@@ -15,8 +15,10 @@ from remit.harness.store.database import BUSY_SECONDS, Database, connect
 from remit.harness.store.events import SYSTEM
 from remit.harness.store.exits import Exits
 from remit.harness.store.grants import Grants
+from remit.harness.store.items import Items
 from remit.harness.store.kept import Kept
 from remit.harness.store.log import Log
+from remit.harness.store.orchestrations import Orchestrations
 from remit.harness.store.plans import Plans
 from remit.harness.store.reviews import Reviews
 from remit.harness.store.runs import Runs
@@ -44,6 +46,8 @@ class Store:
         self.grants = Grants(database, self.log, self.spaces)
         self.reviews = Reviews(database, self.log, self.spaces)
         self.plans = Plans(database, self.log, self.spaces, self.approvals)
+        self.orchestrations = Orchestrations(database, self.log, self.spaces, self.approvals)
+        self.items = Items(database, self.log, self.spaces)
         self.runs = Runs(database, self.log, self.spaces, self.approvals)
 
     @classmethod
