@@ -12,6 +12,7 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart
 from remit.harness.engine import Engine
 from remit.harness.loop.driving import Driver
 from remit.harness.loop.events import What
+from remit.harness.store import StoreConflict
 from remit.policy.problems import InputError
 from remit.policy.run import Kind, State, Why
 from tests.harness.loop.driver import call, says
@@ -164,3 +165,87 @@ def test_what_can_never_pass_does_not_begin(make: Make) -> None:
         runs.say(says("x"))
     assert [p.code for p in caught.value.problems] == ["run-gate-never"]
     assert runs.at.store.runs.list() == ()
+
+
+def test_the_users_stop_pauses_the_run(make: Make) -> None:
+    """S000-61: the turn is interrupted, the run is paused, and the next message goes on with it."""
+    runs = make("---\nstages: { work: { loop: true } }\n---\nWords.\n")
+    driver = Driver(runs.loop(says("slowly" * 50, wait=1.0)))
+
+    async def stopped() -> None:
+        turn = asyncio.create_task(driver.answer("go"))
+        runs.on(What.STEP, lambda _: turn.cancel())
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+
+    asyncio.run(stopped())
+    assert runs.stands == ("work", State.PAUSED, None)
+    assert runs.record.run.settled == {"c#1": "interrupted"}
+    runs.say(says("x"), says("x"), complete(), prompt="go on")
+    assert runs.record.run.state is State.FINISHED
+
+
+def test_a_removed_run_lets_the_turn_end(make: Make) -> None:
+    """S000-60: the turn goes on to its own end, and the host starts nothing after it."""
+    runs = make("---\nstages: { work: { loop: true } }\n---\nWords.\n")
+    runs.on(What.CALL, lambda _: runs.control(Kind.REMOVE))
+    ended = runs.say(says(call("list")), says("I am done."))
+    assert (ended.reason, ended.text) == ("stopped", "I am done.")
+    assert (runs.record.run.state, runs.space.mode) == (State.STOPPED, "chat")
+    assert len(runs.said(What.TURN)) == 1
+
+
+def test_one_worker_drives_at_a_time(make: Make) -> None:
+    """Another process, or another object in this one, gets no turn while one is under way."""
+    runs = make()
+    caught: list[str] = []
+
+    def other(_: object) -> None:
+        with pytest.raises(StoreConflict) as refused, runs.space.conversation("c").turn():
+            pass
+        caught.append(refused.value.problems[0].code)
+
+    runs.on(What.CALL, other)
+    runs.say(says(call("list")), says("I think."))
+    assert caught == ["turn-open"]
+
+
+def test_what_the_user_says_meanwhile_comes_first(make: Make) -> None:
+    """S000-49: a message that waits is the next turn, before any of the host's."""
+    runs = make("---\nstages: { a: { next: b }, b: { loop: true } }\n---\nWords.\n")
+    loop = runs.loop(complete(), says("Yes."), complete())
+    runs.on(What.RESULT, lambda _: loop.queue.append("and greet twice"))
+    asyncio.run(Driver(loop).answer("go"))
+    turns = [(e.text, e.data["origin"]) for e in runs.events if e.what is What.TURN]
+    assert turns[:2] == [("go", "user"), ("and greet twice", "user")]
+    assert turns[2][1] == "run"
+
+
+def test_a_template_that_cannot_be_made_is_an_error(make: Make, worktree: Path) -> None:
+    """S000-36: the turn fails, and the run waits with an error that a person may go on from."""
+    runs = make()
+    (worktree / ".runs").symlink_to(worktree.parent)
+    ended = runs.say(says("x"))
+    assert ended.reason == "failed"
+    assert "is a link" in ended.error
+    assert runs.stands == ("design", State.WAITING, Why.ERROR)
+    assert runs.record.run.claim is None
+
+
+def test_what_is_injected_at_compaction(make: Make) -> None:
+    """S000-71: after the conversation was shortened the artifact is told as it is now."""
+    runs = make(
+        "---\nartifacts: { spec: { path: spec.md, template: templates/spec.md } }\n"
+        "stages: { a: { on: { compaction: [{ inject: artifact:spec }] } } }\n---\nW\n"
+    )
+    loop = runs.loop(says(call("list")), says("x"))
+
+    async def talk() -> None:
+        tasks = []
+        runs.on(What.CALL, lambda _: tasks.append(asyncio.create_task(loop.compacted())))
+        await Driver(loop).answer("go")
+        await asyncio.gather(*tasks)
+
+    asyncio.run(talk())
+    (told,) = [t for t in runs.said(What.NOTICE) if "holds" in t]
+    assert "# Goal of" in told

@@ -6,6 +6,7 @@ is in one, whole, with what happened and who said so.
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,8 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from remit.harness.store import Event as Record
 from remit.harness.store import RunRecord, Store, StoreConflict
@@ -323,3 +330,21 @@ class Life(RuleBasedStateMachine):
 def rebuilt(life: Life) -> None:
     """Say that the tables are what the log makes of it."""
     assert life.stores[0].log.rebuild().problems == ()
+
+
+def main() -> None:
+    """Explore lives until they are lived, or one is found that is not sound."""
+    parser = argparse.ArgumentParser(prog="lives", description=__doc__)
+    parser.add_argument("--lives", type=int, default=1_000, help="how many (default: 1000)")
+    parser.add_argument("--steps", type=int, default=60, help="events of each (default: 60)")
+    args = parser.parse_args()
+    chosen = settings(
+        deadline=None, database=None, suppress_health_check=list(HealthCheck),
+        max_examples=args.lives, stateful_step_count=args.steps,
+    )  # fmt: skip
+    run_state_machine_as_test(Life, settings=chosen)
+    print(f"{args.lives} lives are sound")
+
+
+if __name__ == "__main__":
+    main()

@@ -77,6 +77,8 @@ class Loop:
     todos: Todos = field(factory=Todos, init=False)
     #: Messages of the user that came while a turn was under way.
     queue: deque[str] = field(factory=deque, init=False)
+    #: The turn of a run that is under way.
+    _working: StageTurn | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.history = History(self.folder, self.conversation.id)
@@ -97,10 +99,11 @@ class Loop:
         with turn:
             if run is not None:
                 answering.stage = self._stage(calls, run, turn.number, host=origin != USER)
-                if (why := await answering.stage.claim()) is not None:
-                    return Ended("", "failed", error=why.message)
-            self._tell(What.TURN, prompt, number=turn.number, origin=origin)
+            self._working = answering.stage
             try:
+                if answering.stage and (why := await answering.stage.claim()) is not None:
+                    return Ended("", "failed", error=why.message)
+                self._tell(What.TURN, prompt, number=turn.number, origin=origin)
                 await self._answer(answering, prompt)
             except asyncio.CancelledError:
                 await asyncio.shield(self._settled(answering, "interrupted"))
@@ -110,10 +113,18 @@ class Loop:
                 reason = str(stop)
             except Exception as failure:
                 reason, error = "failed", _words(failure)
+            finally:
+                self._working = None
             await self._settled(answering, reason)
             if reason == "failed":
                 turn.close(Closed.FAILED)
         return self._settle(answering, reason, error)
+
+    async def compacted(self) -> None:
+        """Say that what was said was shortened: what a run's stage injects then is told again."""
+        await asyncio.to_thread(self.conversation.compacted)
+        if self._working is not None:
+            await self._working.compacted()
 
     async def decided(self, approval: str) -> None:
         """Wait until the operator decided, or the user said something else."""
