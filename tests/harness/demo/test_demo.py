@@ -55,13 +55,16 @@ def test_story(tmp_path: Path) -> None:
 
 def tells_each_act(told: str) -> None:
     """Every act has its title, and each kind of decision its words."""
-    assert len([line for line in told.splitlines() if re.match(r"\d+\. ", line)]) == 11
+    assert len([line for line in told.splitlines() if re.match(r"\d+\. ", line)]) == 14
     for words in (
         "plan mode refused `git_commit`: it would have `worktree.write`, `git.commit`",
         "it did not run; approval",
         "is used up",
         "every promise was kept",
         "sandbox: ",
+        "is nudged: nothing was delivered",
+        "refused `write`",
+        "agent: Nobody could.",
     ):
         assert words in told
 
@@ -80,6 +83,9 @@ def leaves_what_was_allowed(folder: Path) -> None:
         "review": [],
     }
     assert all(git(folder / space, "status", "--porcelain") == "" for space in found)
+    changed = git(folder / "desk", "status", "--porcelain").split()
+    assert changed == ["M", "timetable.txt", "??", "fares.txt"]
+    assert (folder / "desk" / "fares.txt").read_text() == "3.20 one way\n"
 
 
 def leaves_a_whole_log(folder: Path) -> None:

@@ -19,6 +19,7 @@ from attrs import define, field
 
 from remit.harness.demo.disks import Span, tell_changes
 from remit.harness.demo.scene import DemoError, Disk, Scene, build
+from remit.harness.demo.talks import SPACE, Talks
 from remit.harness.demo.teller import Teller, expect
 from remit.harness.demo.visitor import Result, Visitor, visiting
 from remit.harness.sandbox.bubblewrap import BUBBLEWRAP
@@ -69,13 +70,14 @@ def play(folder: Path, tell: Teller, environ: Mapping[str, str]) -> Scene:
 
     Raises `Unmet` at the first promise that is not kept, `DemoError` where it cannot be played.
     """
-    # Each space bears the name of its mode.
+    # Each space bears the name of its mode, but that of the built-in harness.
     free, review = TOP_MODE, PULL_REQUEST_MODE
     plan = _delivering()
     spaces = {
         free: (free, SpaceKind.NORMAL),
         plan.name: (plan.name, SpaceKind.NORMAL),
         review: (review, SpaceKind.PULL_REQUEST),
+        SPACE: (free, SpaceKind.NORMAL),
     }
     scene = build(folder, spaces, environ)
     with Store.open(scene.workspace.db) as store:
@@ -118,10 +120,14 @@ class _Story:
             left = await self._leave(plan)
             await self._switch_back(plan)
             await self._confine(plan)
+        talks = Talks(
+            self.scene, self.tell, self.store, self._operator, self.free, self.planning.name
+        )
+        await talks.play()
         await self._look_at_disks(left)
 
     async def _set_out(self) -> None:
-        self.tell.act("A repository, its remote, and three spaces that work in clones of it")
+        self.tell.act("A repository, its remote, and spaces that work in clones of it")
         self.tell.say(f"Everything is in {self.scene.folder}")
         for line in self.scene.commits(self.scene.remote, self.scene.base + "~2"):
             self.tell.say(f"  {line}")
