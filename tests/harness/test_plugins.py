@@ -100,10 +100,11 @@ class TestCatalogues:
 
     @pytest.mark.parametrize("hook", ["register_catalogues", "register_profiles"])
     def test_that_are_not_there(self, tmp_path: Path, hook: str) -> None:
-        """A file that a plugin names but does not bring is an error that names both."""
+        """A file that a plugin names but does not bring is an error that names both, and why."""
         acme = plugin(**{hook: lambda: [tmp_path / "gone.toml"]})
 
-        with pytest.raises(PluginError, match=r"plugin `acme`: its `gone\.toml` cannot be read"):
+        said = rf"plugin `acme` in `{hook}`: its `gone\.toml` cannot be read: no such file"
+        with pytest.raises(PluginError, match=said):
             Engine.load(extra={"acme": acme})
 
     def test_name_only_classifiers_of_their_own(self, tmp_path: Path) -> None:

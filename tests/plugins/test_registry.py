@@ -120,16 +120,28 @@ class TestRegistration:
         assert "guard_action" in str(error.value)
         assert "tol" in str(error.value)
 
-    def test_a_hook_that_raises(self) -> None:
+    @pytest.mark.parametrize(
+        "hook",
+        ["register_effects", "register_classifiers", "register_catalogues", "register_profiles",
+         "register_programs", "sandbox_backend"],
+    )  # fmt: skip
+    def test_a_hook_that_raises(self, hook: str) -> None:
         """A plugin that fails while registering is an error that names it and the cause."""
 
-        def register_profiles() -> None:
+        def fail() -> None:
             raise OSError("no disk")
 
-        with pytest.raises(PluginError, match="plugin `acme` failed in `register_profiles`") as e:
-            load_plugins(extra={"acme": _plugin(register_profiles=register_profiles)})
+        with pytest.raises(PluginError, match=f"plugin `acme` failed in `{hook}`") as error:
+            load_plugins(extra={"acme": _plugin(**{hook: fail})})
 
-        assert "OSError: no disk" in str(e.value)
+        assert "OSError: no disk" in str(error.value)
+
+    def test_a_table_of_programs_that_is_not_there(self, tmp_path: Path) -> None:
+        """A file that cannot be read is told with plugin, hook and file."""
+        acme = _plugin(register_programs=lambda: [tmp_path / "gone.toml"])
+
+        with pytest.raises(PluginError, match=r"plugin `acme` failed in `register_programs`.*gone"):
+            load_plugins(extra={"acme": acme})
 
     @pytest.mark.parametrize(
         ("hook", "made", "says"),
@@ -143,6 +155,8 @@ class TestRegistration:
             ("register_classifiers", ["look"], "expected functions by name, got"),
             ("register_classifiers", {"look": 3}, "classifier `look` is no function"),
             ("register_effects", ["acme.x"], "expected an effect class, got `'acme.x'`"),
+            ("register_programs", [3], "expected a file of a package, got `3`"),
+            ("sandbox_backend", ["box"], "expected a backend, got `'box'`"),
         ],
     )
     def test_a_wrong_value(self, hook: str, made: Any, says: str) -> None:
@@ -268,3 +282,14 @@ class TestEntryPoints:
         """An enabled plugin that fails to import is an error with its module and cause."""
         with pytest.raises(PluginError, match="cannot be imported from `acme_remit_gone`"):
             load_plugins(["broken"])
+
+    @pytest.mark.usefixtures("installed")
+    def test_that_two_packages_offer(self, tmp_path: Path) -> None:
+        """Of two plugins of one name neither is loaded: which one was meant is not for us."""
+        again = tmp_path / "other-1.0.dist-info"
+        again.mkdir()
+        (again / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+        (again / "entry_points.txt").write_text("[remit]\nacme = other_remit\n")
+
+        with pytest.raises(PluginError, match="plugin `acme` is offered by several packages"):
+            load_plugins(["acme"])

@@ -89,7 +89,7 @@ class Engine:
             raise PluginError(problems)
         bare = cls(registry, Library.load(), native_catalog(), shipped=shipped)
         own = bare.catalogs(catalogs)
-        sources = [_text(s) for s in registry.profiles]
+        sources = [_text(s, "register_profiles") for s in registry.profiles]
         unread: list[Problem] = []
         for path in profiles:
             try:
@@ -270,7 +270,7 @@ def closed(profile: Profile, what: str, why: Problem) -> Profile:
     )
 
 
-def _text(source: Source) -> TextSource:
+def _text(source: Source, hook: str = "register_catalogues") -> TextSource:
     """Return the text of a registered file, under the name by which problems call it."""
     label = WRITTEN_BY_US if source.built_in else f"plugin {source.plugin}"
     name = f"{label}/{source.file.name}"
@@ -278,7 +278,8 @@ def _text(source: Source) -> TextSource:
         raw = source.file.read_bytes()
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        message = f"plugin `{source.plugin}`: its `{source.file.name}` cannot be read: {why}"
+        said = f"its `{source.file.name}` cannot be read: {why}"
+        message = f"plugin `{source.plugin}` in `{hook}`: {said}"
         raise PluginError(Problem("plugin-value", message, "mend the plugin")) from error
     return TextSource(decode(raw, name), name, source.built_in)
 
