@@ -19,13 +19,17 @@ from remit.policy.escape import escape
 from remit.policy.problems import InputError, Problem, RemitError, Severity
 
 if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
     from remit.harness.loop.events import Event
     from remit.harness.loop.loop import Ended, Loop
     from remit.harness.loop.opening import Opened
     from remit.harness.store import Store
     from remit.policy.backend import Backend
 
-__all__ = ["answers_pending", "opened", "show_ended", "talking", "with_model", "with_sandbox"]
+__all__ = [
+    "answers_pending", "opened", "show_ended", "speaking", "talking", "with_model", "with_sandbox",
+]  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -79,9 +83,18 @@ def talking(
     pick: Callable[[Opened], str],
 ) -> Iterator[tuple[Loop, str]]:
     """Open the loop of a conversation that ``pick`` names, and say what the model is called."""
-    _present()
+    speaker, name = speaking(place, model, base_url)
     from remit.harness.loop.history import FOLDER
     from remit.harness.loop.loop import Loop
+
+    with place.store() as store, opened(place, store, space, sandbox) as at:
+        talk = at.workspace.space(space).conversation(pick(at))
+        yield Loop(talk, speaker, at.station, Path(place.workspace.data) / FOLDER), name
+
+
+def speaking(place: Place, model: str | None, base_url: str | None) -> tuple[Model, str]:
+    """Return the model that was named, or that remit.toml names, and what it is called."""
+    _present()
     from remit.harness.loop.models import model_of
 
     found = place.workspace
@@ -90,10 +103,7 @@ def talking(
         raise InputError(
             Problem("no-model", "no model was named", "`--model NAME`, or `model` in remit.toml")
         )
-    speaker = model_of(name, url, place.environ)
-    with place.store() as store, opened(place, store, space, sandbox) as at:
-        talk = at.workspace.space(space).conversation(pick(at))
-        yield Loop(talk, speaker, at.station, Path(found.data) / FOLDER), name
+    return model_of(name, url, place.environ), name
 
 
 def _backend(place: Place, name: str) -> Backend | None:

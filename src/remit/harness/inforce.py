@@ -160,7 +160,7 @@ class Modes:
     def _profile(self, force: InForce) -> Profile:
         profile = self._at(force, force.mode)
         if force.line and force.line[0].child:
-            profile = _as_child(profile)
+            profile = _as_child(profile) if len(force.line) > 1 else _as_step(profile)
         else:
             profile = evolve(profile, offers=self.host.offers)
         for name in force._modes:
@@ -223,6 +223,13 @@ class Modes:
 
 def _news(profile: Profile, other: Profile) -> Iterator[Side]:
     return (side for side in other.sides if side not in profile.sides)
+
+
+def _as_step(profile: Profile) -> Profile:
+    """Return a profile as a step of a pipeline has it: it delivers, and stays where it is."""
+    if profile.brief is None:
+        return profile
+    return evolve(profile, brief=evolve(profile.brief, exit=None))
 
 
 def _as_child(profile: Profile) -> Profile:

@@ -207,6 +207,13 @@ class OpenSpace:
         at.store.conversations.ensure(id, self.id, now=at.clock())
         return at.conversation(id)
 
+    def step(self, id: str, mode: str) -> Conversation:
+        """Return the conversation of a pipeline's step: its mode is pinned, under this space's."""
+        at, profile = self.workspace, self.workspace.engine.library.get(mode)
+        at.modes.keep(profile.name, at.clock())
+        at.store.conversations.pin(id, self.id, profile.name, now=at.clock())
+        return at.conversation(id)
+
     def history(self) -> tuple[Change, ...]:
         """Return all that it was given, oldest first: who, when and why."""
         return self.workspace.store.spaces.history(self.id)

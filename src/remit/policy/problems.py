@@ -244,6 +244,9 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Pipelines": {
             "yaml-syntax": "the text is not YAML",
             "yaml-part": "a part of YAML that declarations do without: an alias, an anchor, a tag",
+            "unknown-pipeline": "no pipeline of that id was started",
+            "pipeline-over": "a pipeline is done, failed or cancelled",
+            "pipeline-driven": "another process drives a pipeline",
             "step-none": "a pipeline without nodes",
             "step-key": "a node's key is empty, too long or cannot be seen",
             "step-title": "a node's title is empty",

@@ -15,6 +15,7 @@ from remit.harness.store.orchestrations import (
     Orchestrations,
     OrchestrationState,
 )
+from remit.harness.store.pipelines import PipelineRecord, Pipelines, StepRecord
 from remit.harness.store.plans import PlanRecord, PlanState, Submitted
 from remit.harness.store.reviews import FindingRecord, Review, Reviews
 from remit.harness.store.run_rows import RunRecord
@@ -50,6 +51,8 @@ __all__ = [
     "Orchestrations",
     "Outcome",
     "Overlay",
+    "PipelineRecord",
+    "Pipelines",
     "PlanRecord",
     "PlanState",
     "Rebuilt",
@@ -58,6 +61,7 @@ __all__ = [
     "RunRecord",
     "Runs",
     "Space",
+    "StepRecord",
     "Store",
     "StoreConflict",
     "StoreError",

@@ -223,6 +223,15 @@ class Conversations:
             )
             return self.get(id)
 
+    def pin(self, id: str, space: str, mode: str, *, now: datetime) -> ConversationRecord:
+        """Return the conversation of a step, made in the mode that is pinned to it if it is new."""
+        with self._log.writing(now) as writer:
+            if (found := self.find(id)) is None:
+                there = self._spaces.get(space)
+                self._make(writer, id, there, child=True, mode=mode, revision=there.revision)
+                return self.get(id)
+        return found
+
     def open(
         self,
         id: str,

@@ -103,6 +103,11 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "orchestration.ended": "a proposal is carried out, or was stopped: orchestration, state, "
         "why",
         "item.made": "the embedded platform has something new: id, key, act, body",
+        "pipeline.started": "a pipeline is to run in a space, whole: pipeline, value, digest",
+        "pipeline.moved": "a pipeline stands otherwise, or another process drives it: pipeline, "
+        "state, owner",
+        "pipeline.stepped": "a step of a pipeline began or ended: pipeline, step, state, attempt, "
+        "conversation, output, error",
         TOOL_CHANGED: "a server says something else of a tool than was reviewed: source, tool, "
         "was, hash, description, schema, catalog",
         TOOL_TRUSTED: "an operator reviewed a tool and pinned it anew: source, tool, was, hash, "

@@ -25,6 +25,8 @@ from remit.harness.store.schema import (
     ModeRow,
     OrchestrationActionRow,
     OrchestrationRow,
+    PipelineRow,
+    PipelineStepRow,
     PlanRow,
     ProfileRow,
     ReviewNodeRow,
@@ -348,6 +350,31 @@ def _item_made(db: peewee.Database, e: Event) -> None:
     ).execute(db)
 
 
+def _pipeline_started(db: peewee.Database, e: Event) -> None:
+    PipelineRow.insert(
+        id=e.body["pipeline"],
+        seq=e.seq,
+        space=e.space,
+        value=canonical(e.body["value"]),
+        state="running",
+        started_by=e.actor,
+        started_at=e.at,
+    ).execute(db)
+
+
+def _pipeline_moved(db: peewee.Database, e: Event) -> None:
+    values = {"state": e.body["state"], "owner": e.body["owner"]}
+    PipelineRow.update(**values).where(PipelineRow.id == e.body["pipeline"]).execute(db)
+
+
+def _pipeline_stepped(db: peewee.Database, e: Event) -> None:
+    body = dict(e.body)
+    key = body.pop("step")
+    id = f"{body['pipeline']}/{key}"
+    PipelineStepRow.delete().where(PipelineStepRow.id == id).execute(db)
+    PipelineStepRow.insert(id=id, key=key, at=e.at, **body).execute(db)
+
+
 _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyType(
     {
         "space.made": _space_made,
@@ -405,6 +432,9 @@ _FOLDS: Mapping[str, Callable[[peewee.Database, Event], None]] = MappingProxyTyp
         "run.started": _run_started,
         "run.stepped": _run_stepped,
         "gate.judged": _gate_judged,
+        "pipeline.started": _pipeline_started,
+        "pipeline.moved": _pipeline_moved,
+        "pipeline.stepped": _pipeline_stepped,
     }
 )
 

@@ -28,6 +28,8 @@ __all__ = [
     "ModeRow",
     "OrchestrationActionRow",
     "OrchestrationRow",
+    "PipelineRow",
+    "PipelineStepRow",
     "PlanRow",
     "ProfileRow",
     "ReviewNodeRow",
@@ -374,6 +376,39 @@ class ItemRow(Model):
         table_name = "item"
 
 
+class PipelineRow(Model):
+    """A pipeline as it was started, how it stands, and the process that drives it."""
+
+    id = TextField(primary_key=True)
+    seq = IntegerField(unique=True)
+    space = TextField(index=True)
+    value = TextField()
+    state = TextField()
+    owner = TextField(null=True)
+    started_by = TextField()
+    started_at = TextField()
+
+    class Meta:
+        table_name = "pipeline"
+
+
+class PipelineStepRow(Model):
+    """A step that has begun, by pipeline and key; ``conversation`` is where it is worked on."""
+
+    id = TextField(primary_key=True)
+    pipeline = TextField(index=True)
+    key = TextField()
+    state = TextField()
+    attempt = IntegerField()
+    conversation = TextField()
+    output = TextField()
+    error = TextField()
+    at = TextField()
+
+    class Meta:
+        table_name = "pipeline_step"
+
+
 #: The tables that are folded from the log, in an order in which they can be filled.
 INDEXES: tuple[type[Model], ...] = (
     SpaceRow,
@@ -390,6 +425,8 @@ INDEXES: tuple[type[Model], ...] = (
     OrchestrationRow,
     OrchestrationActionRow,
     ItemRow,
+    PipelineRow,
+    PipelineStepRow,
 )
 
 # The log only grows: not even a mistake in here can rewrite it unseen.
@@ -522,10 +559,27 @@ def _seventh(db: peewee.Database) -> None:
         sql(db, statement)
 
 
+def _eighth(db: peewee.Database) -> None:
+    """There are pipelines under way."""
+    for statement in (
+        'CREATE TABLE "pipeline" ("id" TEXT NOT NULL PRIMARY KEY, "seq" INTEGER NOT NULL,'
+        ' "space" TEXT NOT NULL, "value" TEXT NOT NULL, "state" TEXT NOT NULL, "owner" TEXT,'
+        ' "started_by" TEXT NOT NULL, "started_at" TEXT NOT NULL)',
+        'CREATE UNIQUE INDEX "pipelinerow_seq" ON "pipeline" ("seq")',
+        'CREATE INDEX "pipelinerow_space" ON "pipeline" ("space")',
+        'CREATE TABLE "pipeline_step" ("id" TEXT NOT NULL PRIMARY KEY, "pipeline" TEXT NOT NULL,'
+        ' "key" TEXT NOT NULL, "state" TEXT NOT NULL, "attempt" INTEGER NOT NULL,'
+        ' "conversation" TEXT NOT NULL, "output" TEXT NOT NULL, "error" TEXT NOT NULL,'
+        ' "at" TEXT NOT NULL)',
+        'CREATE INDEX "pipelinesteprow_pipeline" ON "pipeline_step" ("pipeline")',
+    ):
+        sql(db, statement)
+
+
 #: What takes a database from version 1 to 2, from 2 to 3, and so on, each within one transaction.
 #: A fresh one is made from the models as they are, so a step here and a change there go together.
 MIGRATIONS: tuple[Callable[[peewee.Database], None], ...] = (
-    _second, _third, _fourth, _fifth, _sixth, _seventh,
+    _second, _third, _fourth, _fifth, _sixth, _seventh, _eighth,
 )  # fmt: skip
 
 #: The version of the schema that this remit reads and writes.

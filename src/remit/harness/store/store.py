@@ -19,6 +19,7 @@ from remit.harness.store.items import Items
 from remit.harness.store.kept import Kept
 from remit.harness.store.log import Log
 from remit.harness.store.orchestrations import Orchestrations
+from remit.harness.store.pipelines import Pipelines
 from remit.harness.store.plans import Plans
 from remit.harness.store.reviews import Reviews
 from remit.harness.store.runs import Runs
@@ -48,6 +49,7 @@ class Store:
         self.plans = Plans(database, self.log, self.spaces, self.approvals)
         self.orchestrations = Orchestrations(database, self.log, self.spaces, self.approvals)
         self.items = Items(database, self.log, self.spaces)
+        self.pipelines = Pipelines(database, self.log, self.spaces)
         self.runs = Runs(database, self.log, self.spaces, self.approvals)
 
     @classmethod
