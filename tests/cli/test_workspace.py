@@ -384,6 +384,26 @@ class TestDoctor:
         assert all(len(x) <= columns or " " not in x[26:].strip() for x in lines)
         assert any(x.strip().startswith("to do: ") for x in lines)
 
+    def test_modes_that_are_gone(self, remit: Remit, workspace: Made) -> None:
+        """A space whose mode is gone is told; where a plugin fails, that alone is the cause.
+
+        Whatever is not fine has something to do beside it.
+        """
+        file = Path(workspace["config"]) / "modes" / "docs.toml"
+        file.write_text('name = "docs"\n')
+        remit("space", "create", "desk", "--mode", "docs")
+        settings = Path(workspace["config"]) / "remit.toml"
+
+        settings.write_text('plugins = ["nope"]\n')
+        failing = remit("doctor", "--json").json
+        settings.write_text("")
+        file.unlink()
+        gone = remit("doctor", "--json").json
+
+        assert {f["part"] for f in failing if f["state"] == "failed"} == {"plugins"}
+        assert {f["part"] for f in gone if f["state"] == "failed"} == {"spaces"}
+        assert all(f["todo"] for f in (*failing, *gone) if f["state"] != "ok")
+
     def test_programs_of_a_repository(self, remit: Remit, workspace: Made, tmp_path: Path) -> None:
         """What git would run by itself in a space's worktree is told, by key and program."""
         need("git")

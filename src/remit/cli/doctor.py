@@ -138,8 +138,8 @@ def _database(place: Place) -> Iterator[Finding]:
         yield Finding("approvals", _WARNING, f"{len(pending)} wait for you", todo)
     yield from _token(place)
     yield from _repositories(spaces)
-    unknown = sorted({s.mode for s in spaces} - set(_modes(place)))
-    if unknown:
+    modes = _modes(place)
+    if modes is not None and (unknown := sorted({s.mode for s in spaces} - modes)):
         todo = "mend the mode, or `remit space set` another"
         found_text = f"modes that are not available: {', '.join(unknown)}; they admit nothing"
         yield Finding("spaces", _FAILED, found_text, todo)
@@ -160,11 +160,12 @@ def _now() -> Any:
     return now()
 
 
-def _modes(place: Place) -> list[str]:
+def _modes(place: Place) -> set[str] | None:
+    """Return the modes that are available; None where a plugin or catalogue keeps all away."""
     try:
-        return [e.name for e in place.engine.library.entries if e.profile]
+        return {e.name for e in place.engine.library.entries if e.profile}
     except RemitError:
-        return []
+        return None
 
 
 def _token(place: Place) -> Iterator[Finding]:
