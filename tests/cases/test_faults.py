@@ -1,4 +1,4 @@
-"""The control centre's faults 2 to 8 and 11 to 15, each shown not to be ours.
+"""The control centre's faults 2 to 15, each shown not to be ours.
 
 Each was found by reading that system. A docstring says which fault it is and what holds here.
 """
@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from remit.harness.carrying import carry_out
 from remit.harness.engine import Engine
 from remit.harness.session import Answer, Run
-from remit.harness.store import OPERATOR, ApprovalKind, ApprovalState, Store
+from remit.harness.store import OPERATOR, ApprovalKind, ApprovalState, OrchestrationState, Store
+from remit.policy.cooldown import COOLDOWN
 from remit.policy.decision import Cause
-from remit.policy.problems import RemitError, Severity
+from remit.policy.materialise import Act
+from remit.policy.pipeline import PIN, resolve_step_mode
+from remit.policy.problems import InputError, RemitError, Severity
 from remit.policy.projection import Host, Projection
 from remit.policy.tools import Call, CallEffects, Catalog, Tool
 from remit.policy.vocabulary import ADMITTED, Dial, Layer, Tier, Verdict
@@ -181,6 +186,100 @@ def test_an_approved_exit_is_used_up(plan: Desk) -> None:
         with pytest.raises(RemitError):
             plan.store.approvals.decide(pending.id, True, by=who, now=START)
     assert plan.store.approvals.get(pending.id, now=START).state is ApprovalState.PENDING
+
+
+@pytest.fixture
+def lab(store: Store, tmp_path: Path) -> Desk:
+    return Desk(engine(), store, Clock(), "orchestrate", tmp_path)
+
+
+def proposal(goal: str = "Ship it", **more: Any) -> dict[str, Any]:
+    return {
+        "goal": goal,
+        "roles": [{"key": "dev", "title": "Developer", "agent": "ada"}],
+        "tickets": [{"key": "t", "title": "Do", "description": "all", "role": "dev"}],
+        "synthesis": {"role": "dev", "prompt": "Report."},
+        "budget": {"steps": 4},
+        **more,
+    }
+
+
+def test_an_agent_decides_no_proposal(lab: Desk) -> None:
+    """Fault 8: neither who proposed nor another agent approves, and an approval is used once."""
+    lab.call("propose_orchestration", **proposal())
+    (asked,) = lab.store.approvals.list(now=START)
+    for who in (asked.requested_by, "agent:other", "system", "pipeline"):
+        with pytest.raises(RemitError):
+            lab.store.approvals.decide(asked.id, True, by=who, now=START)
+
+    lab.decide(True)
+
+    assert lab.store.approvals.get(asked.id, now=START).state is ApprovalState.USED
+    with pytest.raises(RemitError):
+        lab.store.approvals.use(asked.id, now=START)
+
+
+@pytest.mark.parametrize("goal", ["Ship it", "  ship IT", "Ship it!"])
+@pytest.mark.parametrize("named", [True, False])
+def test_the_cooldown_is_not_dodged(lab: Desk, goal: str, named: bool) -> None:
+    """Fault 10: leaving the id out, or spelling the goal otherwise, does not get around it."""
+    made = lab.said(lab.call("propose_orchestration", **proposal()))
+    assert made.data is not None
+    more = {"revises": made.data["orchestration"]} if named else {}
+
+    again = lab.said(
+        lab.call("propose_orchestration", **proposal(goal, drift="stop-and-ask", **more))
+    )
+
+    assert again.error
+    assert "may be proposed again at" in again.text
+    assert len(lab.store.orchestrations.list()) == 1
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 64])
+def test_what_is_taken_does_not_fail_at_approval(lab: Desk, count: int) -> None:
+    """Fault 9: a proposal that is taken is carried out, of however many tickets."""
+    tickets = [
+        {"key": f"t{i}", "title": "Do", "description": "all", "role": "dev",
+         "depends_on": [f"t{i - 1}"] if i else []}
+        for i in range(count)
+    ]  # fmt: skip
+    made = lab.said(
+        lab.call("propose_orchestration", **proposal(tickets=tickets, budget={"steps": 99}))
+    )
+    assert made.data is not None
+    lab.decide(True)
+
+    done = carry_out(lab.store, made.data["orchestration"], lab.clock)
+
+    assert done.state is OrchestrationState.STARTED
+    assert len(lab.store.items.list(Act.CREATE_TICKET)) == count
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_what_was_decided_is_not_decided_again(lab: Desk, decided: bool) -> None:
+    """Fault 9: approval heeds how a proposal stands: rejected or superseded is not approved."""
+    made = lab.said(lab.call("propose_orchestration", **proposal()))
+    assert made.data is not None
+    if decided:
+        lab.decide(False)
+    else:
+        lab.clock.now += COOLDOWN
+        lab.call("propose_orchestration", **proposal(drift="stop-and-ask"))
+
+    with pytest.raises(RemitError):
+        lab.store.approvals.decide(made.data["approval"], True, by=OPERATOR, now=lab.clock())
+    with pytest.raises(RemitError):
+        carry_out(lab.store, made.data["orchestration"], lab.clock)
+
+
+@pytest.mark.parametrize("wrong", ["", "plna", "Review", "chat ", "unknown"])
+def test_an_unknown_step_mode_is_no_mode(wrong: str) -> None:
+    """Fault 15: a step's mode that is not known is an error, and falls back to none."""
+    with pytest.raises(InputError):
+        resolve_step_mode({PIN: wrong}, TOP_MODE, BUILT_IN)
+    with pytest.raises(InputError):
+        resolve_step_mode({}, wrong, BUILT_IN)
 
 
 def test_a_spaces_settings_reach_its_conversations(chat: Desk) -> None:

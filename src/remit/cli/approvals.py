@@ -13,7 +13,7 @@ from remit.policy.problems import InputError, Problem
 from remit.policy.vocabulary import Dial
 
 if TYPE_CHECKING:
-    from remit.harness.store import Approval, Store
+    from remit.harness.store import Approval, OrchestrationRecord, Store
 
 __all__ = ["approvals"]
 
@@ -93,14 +93,17 @@ def _decide(
     with place.store() as store:
         decided = store.approvals.decide(id, yes, by=OPERATOR, now=now(), feedback=words, dial=dial)
         child = _child(store, decided)
+        carried: tuple[OrchestrationRecord, ...] = ()
         if yes and decided.kind is ApprovalKind.ORCHESTRATION:
             from remit.harness.carrying import carry_out_all
 
-            carry_out_all(store, now)
+            carried = carry_out_all(store, now)
     if as_json:
         emit(approval_value(decided, child))
     else:
         _print(decided, child)
+    for record in carried:
+        note(f"orchestration `{record.id}` is {record.state}")
 
 
 def _child(store: Store, approval: Approval) -> dict[str, str] | None:

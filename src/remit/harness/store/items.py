@@ -67,7 +67,8 @@ class Items:
             row = self._database.row("SELECT id FROM item WHERE key = ?", (key,))
             if row is not None:
                 return str(row[0])
-            id = f"{act.value.rpartition('_')[2]}-{digest(key)[:12]}"
+            what = "agent" if act is Act.HIRE else act.value.rpartition("_")[2]
+            id = f"{what}-{digest(key)[:12]}"
             made = {"id": id, "key": key, "act": act.value, "body": dict(body)}
             writer.record("item.made", made, actor=by)
             if like is not None and mode is not None:
