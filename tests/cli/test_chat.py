@@ -157,3 +157,49 @@ def test_at_a_terminal(
     assert (tree / "a.txt").exists()
     terminal("/mode plan", "Enter", until="plan: committed")
     terminal("/tools", "Enter", until="submit_plan")
+
+
+STAGED = """---
+stages:
+  think: { exit: [{ ask: user }], next: work }
+  work: { loop: true }
+---
+Words.
+"""
+
+COMPLETES = """
+[[turns]]
+[[turns.calls]]
+tool = "complete_stage"
+args = { summary = "Thought." }
+[[turns]]
+say = "I work."
+[[turns]]
+[[turns.calls]]
+tool = "complete_stage"
+args = { summary = "Worked." }
+"""
+
+
+def test_a_run_at_a_terminal(
+    remit: Any,
+    home: Path,
+    workspace: object,
+    tree: Path,
+    script: Callable[[str], str],
+    terminal: Any,
+) -> None:
+    """S000-55: the line of status tells how the run stands, and `/approve` lets it go on."""
+    (home / "modes" / "build-it").mkdir(parents=True)
+    (home / "modes" / "build-it" / "mode.md").write_text(STAGED)
+    remit("space", "create", "s", "--mode", "build-it", "--worktree", tree)
+    names = ("PATH", "REMIT_HOME", "REMIT_OPERATOR", "HOME")
+    env = {"TERM": "xterm", "LANG": "C.UTF-8", **{k: os.environ[k] for k in names}}
+    command = [sys.executable, "-m", "remit", "chat", "--space", "s", "--model", script(COMPLETES)]
+    terminal.begin(command, env, "/help")
+    screen = terminal("go", "Enter", until="waiting for you")
+    assert "build-it · think · waiting approval · turn 0/20 · " in screen
+    screen = terminal("/approve", "Enter", until="work, finished, turn 2/20")
+    assert "I work." in screen
+    (record,) = remit("run", "list", "--json").json
+    assert (record["state"], record["turns"]) == ("finished", 2)

@@ -140,7 +140,7 @@ class Screen:
         run = store.runs.open_in(talk.space)
         if run is not None and run.conversation == talk.id:
             doing = f" · {self._doing}" if self._busy and self._doing else ""
-            return f"{run_line(run_value(run, now()))} · {self.model}{doing}"
+            return f"{run_line(run_value(run, now()))}{doing} · {self.model}"
         parts = [talk.mode, talk.workspace.store.spaces.get(talk.space).dial.value]
         owed = talk.workspace.modes.usable(talk.mode).brief
         if self._contract:
