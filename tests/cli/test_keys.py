@@ -13,7 +13,7 @@ from tests.cli.world import asked, planned
 
 GIT = ("--catalog", "mcp-git")
 SPACE = "id mode pending kind worktree dial effects overlay locked remote revision problems"
-APPROVAL = "id kind space conversation requested_by state digest expires_at shown"
+APPROVAL = "id kind space conversation requested_by child state digest expires_at shown"
 PLAN = (
     "id space conversation author state revision goal nodes digest approval mode leave_to shown "
     "path submitted_at"
