@@ -44,7 +44,7 @@ _DB = ".local/share/remit/remit.db"
 _FENCE = re.compile(r"^```(?P<info>[^`\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 #: What is made up anew: ids of approvals, grants, orchestrations, plans, runs, pipelines and
 #: conversations; then hashes and times.
-_ID = re.compile(r"\b[agopr][0-9a-f]{10}\b|\bpl[0-9a-f]{8}\b|\bgw-[0-9a-f]{16}\b")
+_ID = re.compile(r"\b[agopr][0-9a-f]{10}\b|\bpl(?:[0-9a-f]{8}){1,2}\b|\bgw-[0-9a-f]{16}\b")
 _VARIES = re.compile(r"\b[0-9a-f]{12,64}\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d{8}-\d{4}\b")
 #: Programs that a reader has, and the modules that they are.
 _PROGRAMS = {"remit": "-m remit", "python": "", "mcp-server-git": "-m mcp_server_git"}

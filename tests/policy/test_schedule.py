@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.policy.pipeline import Pipeline, PipelineNode
 from remit.policy.schedule import (
+    PipelineLimit,
     PipelineState,
     StepState,
     barred,
@@ -81,3 +83,16 @@ def test_a_step_is_told_what_came_before_it() -> None:
     assert "… (20000 characters in all)" in said
     assert "What came of `c` (Do c):\n\nnothing was said" in said
     assert "not handed on" not in said
+
+
+@pytest.mark.parametrize(
+    ("attempts", "at", "why"),
+    [(0, "2026-11-30T12:00", ""), (2, "2026-11-30T12:59", ""),
+     (3, "2026-11-30T12:00", "3 attempts"), (0, "2026-11-30T13:00", "time was over"),
+     (9, "2026-12-01T00:00", "3 attempts")],
+)  # fmt: skip
+def test_a_limit_ends_attempts_and_time(attempts: int, at: str, why: str) -> None:
+    """No attempt begins beyond a pipeline's attempts, nor from its time on."""
+    said = PipelineLimit(3, "2026-11-30T13:00").spent(attempts, at)
+    assert why in said
+    assert bool(said) is bool(why)

@@ -88,7 +88,7 @@ def reject(place: Place, id: str, feedback: str | None, as_json: bool) -> None:
 def _decide(
     place: Place, id: str, yes: bool, words: str | None, dial: Dial | None, as_json: bool
 ) -> None:
-    from remit.harness.store import OPERATOR, ApprovalKind
+    from remit.harness.store import OPERATOR, ApprovalKind, OrchestrationState
 
     with place.store() as store:
         decided = store.approvals.decide(id, yes, by=OPERATOR, now=now(), feedback=words, dial=dial)
@@ -104,6 +104,8 @@ def _decide(
         _print(decided, child)
     for record in carried:
         note(f"orchestration `{record.id}` is {record.state}")
+        if record.state is OrchestrationState.STARTED:
+            note("`remit pipeline list` has its pipeline, `remit pipeline resume` drives it")
 
 
 def _child(store: Store, approval: Approval) -> dict[str, str] | None:

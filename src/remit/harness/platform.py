@@ -7,14 +7,17 @@ tickets and pipelines in our own store, so that orchestrating works with nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from attrs import frozen
 
 from remit.harness.store import OrchestrationRecord, Store
+from remit.harness.store.events import stamp
+from remit.policy.digest import digest
 from remit.policy.materialise import Act
 from remit.policy.pipeline import Pipeline
+from remit.policy.schedule import PipelineLimit
 
 __all__ = ["EmbeddedPlatform", "Platform"]
 
@@ -66,8 +69,21 @@ class EmbeddedPlatform:
         return self._make(Act.CREATE_TICKET, key, body)
 
     def start_pipeline(self, key: str, body: Mapping[str, Any], pipeline: Pipeline) -> str:
-        """File the pipeline for whoever runs it."""
-        return self._make(Act.START_PIPELINE, key, {**body, "pipeline": pipeline.value()})
+        """Keep the pipeline in the project's space, within the budget, for whoever drives it."""
+        steps, minutes = body["budget"]["steps"], body["budget"]["minutes"]
+        until = None
+        if minutes is not None and self.record.decided_at is not None:
+            began = datetime.fromisoformat(self.record.decided_at)
+            until = stamp(began + timedelta(minutes=minutes))
+        started = self.store.pipelines.start(
+            body["project"],
+            pipeline,
+            by=self.record.decided_by or "",
+            now=self.clock(),
+            id=f"pl{digest(key)[:16]}",
+            limit=PipelineLimit(steps, until),
+        )
+        return started.id
 
     def _make(self, act: Act, key: str, body: Mapping[str, Any], **space: str) -> str:
         by = self.record.decided_by or ""

@@ -134,7 +134,8 @@ def orchestration_pipeline(
     def node(
         key: str, title: str, kind: NodeType, role: str, words: str, after: tuple[str, ...]
     ) -> PipelineNode:
-        prompt = f"The goal of the whole: {proposal.goal}\n\n{words}\n\n{drift}"
+        part = _part(proposal, role)
+        prompt = f"The goal of the whole: {proposal.goal}\n\n{part}\n\n{words}\n\n{drift}"
         return PipelineNode(key, title, prompt, after, who[role], {PIN: modes[kind]})
 
     nodes: list[PipelineNode] = []
@@ -167,6 +168,16 @@ def orchestration_pipeline(
     nodes.append(node("synthesis", "Synthesis", NodeType.SYNTHESIS, last.role, last.prompt, done))
     pinned = tuple(dict.fromkeys(modes[kind] for kind in NodeType))
     return Pipeline(id, tuple(nodes), modes[NodeType.WORK], pinned)
+
+
+def _part(proposal: Orchestration, key: str) -> str:
+    """Return what a step is told of whom it is done by."""
+    role = next(r for r in proposal.roles if r.key == key)
+    if role.hire is None:
+        return f"Your part: {role.title}."
+    skills = f" You are able to do: {', '.join(role.hire.skills)}." if role.hire.skills else ""
+    told = f"\n\n{role.hire.instructions}" if role.hire.instructions else ""
+    return f"You are {role.hire.name}. Your part: {role.title}.{skills}{told}"
 
 
 _DRIFT: Mapping[Drift, str] = {

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
+
+from attrs import asdict, frozen
 
 from remit.policy.pipeline import Pipeline, PipelineNode
 
-__all__ = ["PipelineState", "StepState", "barred", "outcome", "ready", "step_prompt"]
+__all__ = [
+    "PipelineLimit",
+    "PipelineState",
+    "StepState",
+    "barred",
+    "outcome",
+    "ready",
+    "step_prompt",
+]
 
 #: Characters of one step's output that are handed on to another.
 MOST_HANDED_ON = 16 * 1024
@@ -35,6 +46,26 @@ class PipelineState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+@frozen
+class PipelineLimit:
+    """What a pipeline may cost: attempts of steps, and a time (UTC text) from which none begins."""
+
+    steps: int
+    until: str | None = None
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON takes it."""
+        return asdict(self)
+
+    def spent(self, attempts: int, at: str) -> str:
+        """Return why no attempt may begin after so many, at a time; empty where one may."""
+        if attempts >= self.steps:
+            return f"its budget of {self.steps} attempts is used up"
+        if self.until is not None and at >= self.until:
+            return f"its budget's time was over at {self.until[:19]}Z"
+        return ""
 
 
 def ready(pipeline: Pipeline, states: States) -> tuple[str, ...]:

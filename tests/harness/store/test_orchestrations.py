@@ -30,6 +30,7 @@ from remit.policy.orchestration import (
 )
 from remit.policy.pipeline import Pipeline
 from remit.policy.problems import InputError
+from remit.policy.schedule import PipelineLimit
 from remit.policy.vocabulary import Dial, Verdict
 from tests.harness.store.where import NOW
 
@@ -41,7 +42,7 @@ PROPOSAL = Orchestration(
     ),
     (Ticket("a", "First", "do", "dev", parent="b"), Ticket("b", "Second", "do", "lead")),
     RoleTask("lead", "Report."),
-    OrchestrationBudget(9),
+    OrchestrationBudget(9, 90),
 )
 OTHER = evolve(PROPOSAL, synthesis=RoleTask("dev", "Say it."))
 LATER = timedelta(minutes=2)
@@ -214,19 +215,18 @@ class TestCarryingOut:
         made = decide(store, propose(store))
         done = carry_out(store, made.id, lambda: NOW)
         items = store.items.list()
-        project, start = items[1], items[-1]
+        project, (pipeline,) = items[1], store.pipelines.list()
 
         assert done.state is OrchestrationState.STARTED
         assert [(i.act, i.body.get("title")) for i in items] == [
             (Act.HIRE, "Developer"), (Act.CREATE_PROJECT, "Ship it"),
             (Act.CREATE_TICKET, "Second"), (Act.CREATE_TICKET, "First"),
-            (Act.START_PIPELINE, None),
         ]  # fmt: skip
         assert items[3].body["agent"] == items[0].id
         assert items[3].body["parent"] == items[2].id
-        assert start.body["project"] == project.id
-        nodes = start.body["pipeline"]["nodes"]
-        assert [(n["key"], n["role"]) for n in nodes] == [
+        assert (pipeline.space, pipeline.state) == (project.id, "running")
+        assert pipeline.limit == PipelineLimit(9, "2026-11-30T13:30:00.000000Z")
+        assert [(n.key, n.role) for n in pipeline.pipeline.nodes] == [
             ("ticket:a", items[0].id), ("ticket:b", "ada"), ("synthesis", "ada"),
         ]  # fmt: skip
         assert store.log.rebuild().equal
@@ -311,7 +311,10 @@ def test_killed_between_any_two_steps(
     with Store.open(path) as store:
         assert store.orchestrations.get(id).state is OrchestrationState.STARTED
         keys = [a.key for a in actions(PROPOSAL, id)]
-        assert [i.key for i in store.items.list()] == keys
+        assert [i.key for i in store.items.list()] == keys[:-1]
+        assert [p.id for p in store.pipelines.list()] == [
+            store.orchestrations.results(id)[keys[-1]]
+        ]
         assert sorted(store.orchestrations.results(id)) == sorted(keys)
         assert store.log.verify().ok
         assert store.log.rebuild().equal

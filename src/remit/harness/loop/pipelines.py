@@ -59,11 +59,13 @@ class PipelineDriver:
     _pipeline: Pipeline = field(init=False)
     _states: dict[str, StepState] = field(factory=dict, init=False)
     _outputs: dict[str, str] = field(factory=dict, init=False)
+    _spent: StoreConflict | None = field(default=None, init=False)
 
     async def drive(self) -> PipelineState:
         """Drive it to its end, or until an operator cancels it; cancelling leaves it to others.
 
-        Raises `StoreConflict` if another process drives it, or it is over.
+        Raises `StoreConflict` if another process drives it, it is over, or its budget is: then
+        once what was under way has ended.
         """
         store, clock = self.workspace.store, self.workspace.clock
         there = store.pipelines.claim(self.id, self._me, now=clock(), gone=gone)
@@ -79,6 +81,8 @@ class PipelineDriver:
                     self._states[key] = StepState.RUNNING
                     tasks.add(asyncio.ensure_future(self._step(nodes[key], there.space)))
                 if not tasks:
+                    if self._spent is not None:
+                        raise self._spent
                     return store.pipelines.get(self.id).state
                 done, tasks = await asyncio.wait(
                     tasks, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED
@@ -99,12 +103,20 @@ class PipelineDriver:
                 store.pipelines.leave(self.id, self._me, now=clock())
 
     def _next(self, room: int) -> tuple[str, ...]:
+        if self._spent is not None:
+            return ()
         return ready(self._pipeline, self._states)[: max(room, 0)]
 
     async def _step(self, node: PipelineNode, space: str) -> PipelineState:
         """Work on a step, and record what came of it."""
         store, clock = self.workspace.store.pipelines, self.workspace.clock
-        step = store.begin(self.id, node.key, self._me, now=clock())
+        try:
+            step = store.begin(self.id, node.key, self._me, now=clock())
+        except StoreConflict as refused:
+            if refused.problems[0].code != "pipeline-budget":
+                raise
+            self._spent = refused
+            return PipelineState.RUNNING
         mode = node.extras.get(PIN, self._pipeline.default)
         self._say(node, step, mode, StepState.RUNNING)
         output, error = "", ""

@@ -22,7 +22,7 @@ from remit.harness.store.spaces import Spaces
 from remit.policy.escape import escape, quoted
 from remit.policy.pipeline import Pipeline, PipelineNode
 from remit.policy.problems import InputError, Problem, near
-from remit.policy.schedule import PipelineState, StepState, outcome
+from remit.policy.schedule import PipelineLimit, PipelineState, StepState, outcome
 
 __all__ = ["PipelineRecord", "Pipelines", "StepRecord"]
 
@@ -53,6 +53,7 @@ class PipelineRecord:
     started_by: str
     started_at: str
     steps: Mapping[str, StepRecord]
+    limit: PipelineLimit | None = None
 
     @property
     def states(self) -> dict[str, StepState]:
@@ -71,6 +72,7 @@ _STEPS = (
     " WHERE pipeline = ?"
 )
 _STANDS = "SELECT key, state FROM pipeline_step WHERE pipeline = ?"
+_ATTEMPTS = "SELECT SUM(attempt) FROM pipeline_step WHERE pipeline = ?"
 #: Says of an owner whether its process is surely over.
 Gone = Callable[[str], bool]
 
@@ -84,18 +86,30 @@ class Pipelines:
         self._spaces = spaces
         #: A pipeline never changes, so it is read once; and the place of each of its steps.
         self._pipelines: dict[str, Pipeline] = {}
+        self._limits: dict[str, PipelineLimit | None] = {}
         self._placed: dict[str, Mapping[str, int]] = {}
 
     def start(
-        self, space: str, pipeline: Pipeline, *, by: str, now: datetime, id: str = ""
+        self,
+        space: str,
+        pipeline: Pipeline,
+        *,
+        by: str,
+        now: datetime,
+        id: str = "",
+        limit: PipelineLimit | None = None,
     ) -> PipelineRecord:
-        """Keep a pipeline that is to run in a space; one of that ``id`` is not started twice."""
+        """Keep a pipeline that is to run in a space; one of that ``id`` is not started twice.
+
+        No attempt of a step begins beyond ``limit``.
+        """
         sets_modes(by)
         id = id or f"pl{secrets.token_hex(4)}"
         with self._log.writing(now) as writer:
             self._spaces.get(space)
             if self._row(id) is None:
-                body = {"pipeline": id, "value": pipeline.value(), "digest": pipeline.digest}
+                value = pipeline.value() | ({} if limit is None else {"limit": limit.value()})
+                body = {"pipeline": id, "value": value, "digest": pipeline.digest}
                 writer.record("pipeline.started", body, actor=by, space=space)
         return self.get(id)
 
@@ -115,14 +129,23 @@ class Pipelines:
         return self.get(id)
 
     def begin(self, id: str, key: str, owner: str, *, now: datetime) -> StepRecord:
-        """Record that a step begins, or that it goes on where it was cut off."""
+        """Record that a step begins, or that it goes on where it was cut off.
+
+        `StoreConflict` where another attempt is beyond the pipeline's limit.
+        """
         with self._log.writing(now) as writer:
             space = self._driven(id, owner)
             known = self._stands(id, key)
             if known is not None and known.state in (StepState.RUNNING, StepState.DONE):
                 return known
+            place, limit = self._places(id)[key], self._limits.get(id)
+            if limit is not None:
+                made = self._database.row(_ATTEMPTS, (id,))
+                if why := limit.spent(int(made[0] or 0), writer.at):
+                    message = f"step {quoted(key)} of pipeline `{id}` does not begin: {why}"
+                    raise StoreConflict(Problem("pipeline-budget", message), known)
             attempt = known.attempt + 1 if known else 1
-            talk = f"{id}-{self._places(id)[key]}" + (f".{attempt}" if attempt > 1 else "")
+            talk = f"{id}-{place}" + (f".{attempt}" if attempt > 1 else "")
             step = StepRecord(key, StepState.RUNNING, attempt, talk)
             self._step(writer, id, space, step)
         return step
@@ -204,9 +227,13 @@ class Pipelines:
     def _record(self, row: Any) -> PipelineRecord:
         id, seq, space, value, state, owner, by, at = row
         if (pipeline := self._pipelines.get(id)) is None:
-            pipeline = self._pipelines[id] = _pipeline(json.loads(value))
+            whole = json.loads(value)
+            pipeline = self._pipelines[id] = _pipeline(whole)
+            said = whole.get("limit")
+            self._limits[id] = None if said is None else PipelineLimit(**said)
         steps = {step.key: step for step in map(_step_of, self._database.rows(_STEPS, (id,)))}
-        return PipelineRecord(id, seq, space, pipeline, PipelineState(state), owner, by, at, steps)
+        return PipelineRecord(id, seq, space, pipeline, PipelineState(state), owner, by, at, steps,
+                              self._limits[id])  # fmt: skip
 
     def _driven(self, id: str, owner: str) -> str:
         """Return the space of a pipeline that this process drives; raises if it does not."""
