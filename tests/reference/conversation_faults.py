@@ -66,7 +66,7 @@ FAULTS = (
     Fault("what a request told is forgotten with its turn", fold._turn_closed,
           'if e.body["came"]:', "if False:"),
     Fault("the result of an exit and a notice tell the same", turns.Turn._framed,
-          "granted or self._narrated(force.space, record, before)", "False"),
+          "narrated=granted or self._narrated(", "narrated=False and self._narrated("),
     Fault("a fork loses what an operator narrowed", conversations.Conversations.fork,
           "overlay=there.overlay", "overlay=None"),
     Fault("a move takes a waiting switch for seen", conversations.Conversations.move,

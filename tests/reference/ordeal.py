@@ -130,15 +130,18 @@ def races(location: str, wanted: int) -> Races:
 
 
 def _stale(at: Workspace) -> int:
-    """Count the calls that the log says were let through where a mode before them refuses."""
-    space = step = WIDE
-    stale = 0
+    """Count the calls that the log says were let through where a mode before them refuses.
+
+    A record comes after its decision, so what counts is after which record that was made.
+    """
+    step, stale, sets = WIDE, 0, [(0, WIDE)]
     for event in at.store.log.read("s", kinds=("mode.set", "step.framed", "decision")):
         if event.kind == "mode.set":
-            space = event.body["mode"]
+            sets.append((event.seq, event.body["mode"]))
         elif event.kind == "step.framed":
             step = event.body["mode"]
         elif event.body["forwarded"]:
+            space = [mode for seq, mode in sets if seq <= event.body["as_of"]][-1]
             stale += NARROW in (space, step)
     return stale
 
@@ -207,14 +210,16 @@ def _work(at: Workspace, n: int, order: Random, say: Callable[[str], object]) ->
         if not isinstance(step.decide(commit(n)), Run):
             for asked in at.store.approvals.list(now=at.clock(), state=ApprovalState.PENDING):
                 at.store.approvals.decide(asked.id, True, by=OPERATOR, now=at.clock())
-            if isinstance(turn.step(world()[1]).decide(commit(n)), Run):
-                say("ran")
+            ran = isinstance(turn.step(world()[1]).decide(commit(n)), Run)
         else:
-            say("ran")
+            ran = True
         if order.random() < 0.5:
             turn.conversation.child()
         space.set(WIDE if space.mode != WIDE else NARROW, by=OPERATOR, why=f"second wish {n}")
         turn.step(world()[1])
+        if ran:
+            # By now, at the latest, the decision of the step before is in the log.
+            say("step")
 
 
 def _look(location: str, told: list[tuple[str, int]]) -> list[str]:
@@ -235,7 +240,7 @@ def _look(location: str, told: list[tuple[str, int]]) -> list[str]:
         for what, n in told:
             if what == "wished" and reasons.count(f"wish {n}") != 1:
                 wrong.append(f"wish {n} is there {reasons.count(f'wish {n}')} times")
-            if what == "ran" and runs.count(f"m{n}") != 1:
+            if what == "step" and runs.count(f"m{n}") != 1:
                 wrong.append(f"call {n} ran {runs.count(f'm{n}')} times by the log")
         wrong += [f"twice: {r}" for r in {*reasons, *runs} if [*reasons, *runs].count(r) > 1 and r]
         space = at.space("s")

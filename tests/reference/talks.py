@@ -330,20 +330,26 @@ class Conversations(RuleBasedStateMachine):
 
     @rule(at=talks, after=st.integers(0, 2), what=st.sampled_from(("step", "begin", "call", "set")))
     def fail(self, at: int, after: int, what: str) -> None:
-        """The writing of a record fails: nothing of the act happened, and it can be done again."""
+        """The writing of a record fails: the act can be done again, or its record waits."""
         acts: dict[str, Callable[[], object]] = {"set": lambda: self._reset()}
         if idle := self.among(at, open=False):
             acts["begin"] = lambda: self.talks[idle.id].turn().__enter__()
         if busy := self.among(at, open=True):
             acts["step"] = lambda: self.turns[busy.id].step(self.tools)
             if self.steps[busy.id]:
-                acts["call"] = lambda: self.steps[busy.id][-1][0].decide(Call("look"))
+                acts["call"] = lambda: self._unrecorded(busy)
         if what not in acts:
             return
         self.did("failed append")
         # An act that has fewer records would happen: the first one of it is what fails then.
         with self.failing(min(after, {"begin": 0, "step": 0}.get(what, 0))), pytest.raises(Broken):
             acts[what]()
+
+    def _unrecorded(self, talk: Talk) -> None:
+        """A call whose record fails beside its path: whoever asks hears of it, and it waits on."""
+        step, seen = self.steps[talk.id][-1]
+        self._call(talk, step, seen, "look")
+        self.at.recorder.flush()
 
     def _reset(self) -> None:
         self.space.set(next(m for m in INTENTS if m != self.model.mode), by="operator")

@@ -12,6 +12,7 @@ import click
 from attrs import asdict, frozen
 
 from remit.cli.failures import FINE, NO
+from remit.cli.log import gaps
 from remit.cli.options import Place, as_json, in_workspace
 from remit.cli.output import emit, verdict, width
 from remit.policy.escape import escape
@@ -133,6 +134,8 @@ def _database(place: Place) -> Iterator[Finding]:
         yield Finding("log", _FAILED, found.problem.message, found.problem.hint)
     else:
         yield Finding("log", _OK, f"{found.records} records, whole")
+        for gap in gaps(found):
+            yield Finding("log", _WARNING, gap, "`remit log` shows the turns they were in")
     if pending:
         todo = "`remit approvals list --state pending`"
         yield Finding("approvals", _WARNING, f"{len(pending)} wait for you", todo)

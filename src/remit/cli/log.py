@@ -18,8 +18,9 @@ from remit.policy.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from remit.harness.store import Event
+    from remit.harness.store.log import Verified
 
-__all__ = ["event_line", "log"]
+__all__ = ["event_line", "gaps", "log"]
 
 #: Seconds that one wait for records lasts at the most.
 _WHILE = 60.0
@@ -173,6 +174,8 @@ def verify(place: Place, as_json: bool) -> int:
                 "records": found.records,
                 "anchored": found.anchored,
                 "ahead": found.ahead,
+                "missing": found.missing,
+                "cut": found.cut,
                 "problem": problem_value(found.problem) if found.problem else None,
             }
         )
@@ -180,7 +183,19 @@ def verify(place: Place, as_json: bool) -> int:
         show_problems([found.problem], err=False)
     else:
         click.echo(f"{verdict('ok')}: {found.records} records, anchored at {found.anchored}")
+        for gap in gaps(found):
+            say(gap)
     return FINE if found.ok else NO
+
+
+def gaps(found: Verified) -> list[str]:
+    """Return what is to be told of decisions that are not in the log, or may not be."""
+    told = []
+    if found.missing:
+        told.append(f"decisions that were made and not recorded: {found.missing}")
+    if found.cut:
+        told.append(f"turns whose process ended, perhaps with a decision unrecorded: {found.cut}")
+    return told
 
 
 @log.command()

@@ -1,9 +1,10 @@
 """A session: one conversation in one space on one host, and the one way that its calls take.
 
 Every call, pinned or not, goes through `Session.call`: judged by its frame and by what is in force
-now, recorded, and answered or handed on. The decision is in the log before anything runs, in one
-transaction with what it was judged by: a switch or a lock is before it, and then it bites, or after
-it.
+now, recorded, and answered or handed on. A switch or a lock is before it, and then it bites, or
+after it: the record says after which other one it was judged. What asks, uses something up or is
+served here is in the log before anything runs, in one transaction with that; of the rest a host
+with turns may have the record made a moment later.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -22,6 +24,7 @@ from remit.harness.facts import gather, start
 from remit.harness.frames import Frame, Judged, judge
 from remit.harness.inforce import InForce, Modes, in_force
 from remit.harness.natives import NATIVES, Answer, Desk, NativeTool, left_since, undone
+from remit.harness.recorder import Recorder
 from remit.harness.store import (
     Approval,
     ApprovalKind,
@@ -103,11 +106,13 @@ class Session:
         cwd: str | None = None,
         scratch: str | None = None,
         actor: str | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         """``cwd`` is where relative paths of calls start, the process's own folder unless said.
 
         Whoever runs the calls must start there too. ``scratch`` is a folder of the space's own, in
-        which writing counts for nothing.
+        which writing counts for nothing. With a ``recorder`` decisions on which nothing else
+        depends are recorded beside the path of the call.
         """
         check_conversation(conversation)
         self.store = store
@@ -119,6 +124,7 @@ class Session:
         self._agent = actor or f"agent:{conversation}"
         self._cwd = cwd
         self._scratch = scratch
+        self._recorder = recorder
         self._read = read or (lambda: in_force(store, space))
         self._lock = threading.RLock()
         self._last: Frame | None = None
@@ -226,14 +232,24 @@ class Session:
 
     def _step(self, frame: Frame, now: Frame, judged: Judged, tool_hash: str) -> Run | Answer:
         decision, tool, at = judged.judgement.decision, judged.judgement.tool, self.clock()
-        with self.store.log.writing(at) as writer:
-            if (force := self._read()) != now.force:
-                raise _Moved(force)
-            asked = decision.verdict is Verdict.ASK
-            leave = self._leave(writer, frame, now, judged, tool_hash, at) if asked else _Leave()
-            self._record(writer, now, judged, tool_hash, leave)
-            if leave.digest:
-                leave = _Leave(self._ask(writer, judged.judgement, leave.digest, at))
+        asked, leave = decision.verdict is Verdict.ASK, _Leave()
+        served = tool is not None and tool.native and decision.layer is Layer.PIN
+        if self._recorder is not None and not asked and not served:
+            # Read before what is in force, so whatever came up to it was seen.
+            seq = self.store.log.head()
+            self._unmoved(now)
+            self._recorder.put(**self._told(now, judged, tool_hash, leave, seq))
+        else:
+            if self._recorder is not None:
+                self._recorder.flush()
+            with self.store.log.writing(at) as writer:
+                self._unmoved(now)
+                if asked:
+                    leave = self._leave(writer, frame, now, judged, tool_hash, at)
+                told = self._told(now, judged, tool_hash, leave, writer.head.seq)
+                writer.record("decision", **told)
+                if leave.digest:
+                    leave = _Leave(self._ask(writer, judged.judgement, leave.digest, at))
         self.engine.observe(
             "decision_made",
             space=now.space.id,
@@ -243,12 +259,16 @@ class Session:
         if decision.verdict is Verdict.DENY:
             return self._refused(judged)
         assert tool is not None, "only a known tool is not refused"
-        if tool.native and decision.layer is Layer.PIN:
+        if served:
             return self._serve(frame, now, judged.judgement, tool, at)
         if asked and not leave.given:
             return self._waiting(judged, tool, leave.approval)
         used = leave.approval.id if leave.approval else None
         return Run(tool, used, tuple(g.id for g in leave.grants))
+
+    def _unmoved(self, now: Frame) -> None:
+        if (force := self._read()) != now.force:
+            raise _Moved(force)
 
     def _facts(self, frame: Frame, call: Call) -> Facts | None:
         """Look at what a call names, where somebody asks."""
@@ -360,14 +380,15 @@ class Session:
         hint = text.hint[:1].upper() + text.hint[1:]
         return Answer(f"{text.reason}. {hint}".rstrip(" ."), True)
 
-    def _record(
-        self, writer: Writer, now: Frame, judged: Judged, tool_hash: str, leave: _Leave
-    ) -> None:
+    def _told(
+        self, now: Frame, judged: Judged, tool_hash: str, leave: _Leave, seq: int
+    ) -> dict[str, Any]:
+        """Return the record of a decision that was made after record ``seq``."""
         judgement, space = judged.judgement, now.space
         decision, tool = judgement.decision, judgement.tool
-        writer.record(
-            "decision",
-            {
+        return {
+            "body": {
+                "as_of": seq,
                 "mode": now.mode,
                 "revision": space.revision,
                 "dial": space.dial.value,
@@ -385,10 +406,10 @@ class Session:
                 "args": redact(judgement.call.args, self.engine.redact),
                 "projection": judged.projection.hash,
             },
-            space=space.id,
-            conversation=self.conversation,
-            actor=self._agent,
-        )
+            "space": space.id,
+            "conversation": self.conversation,
+            "actor": self._agent,
+        }
 
 
 def _shown(judged: Judgement, cwd: str) -> str:

@@ -102,6 +102,7 @@ class Turn:
             self._force,
             cwd=self.cwd,
             scratch=self.scratch,
+            recorder=at.recorder,
         )
         self.session.set_catalog(at.engine.operators)
 
@@ -136,6 +137,7 @@ class Turn:
     def close(self, outcome: Outcome = Outcome.ENDED) -> None:
         """Close the turn; a second time does nothing."""
         at = self.conversation.workspace
+        at.recorder.flush()
         at.store.conversations.close(
             self.conversation.id,
             self.number,
@@ -155,6 +157,7 @@ class Turn:
         if catalog is not None:
             self.session.set_catalog(catalog)
         at = self.conversation.workspace
+        at.recorder.flush()
         made: list[Step] = []
         began = self._seq, self.floors
 

@@ -13,6 +13,7 @@ from remit.harness.engine import Engine
 from remit.harness.inforce import Modes
 from remit.harness.location import locate, mode_files, protected
 from remit.harness.owners import gone
+from remit.harness.recorder import Recorder
 from remit.harness.store import Change, Space, Store, Switch
 from remit.harness.store.events import is_operator
 from remit.harness.store.switch import no_runs
@@ -43,6 +44,7 @@ class Workspace:
         self.store = store
         self.host = host
         self.clock = clock
+        self.recorder = Recorder(store, clock)
         self.modes = Modes(engine, store, host)
         self.modes.set_catalog(engine.operators)
         #: The turns that are open here, by conversation: a child's are under its parent's.
@@ -144,8 +146,11 @@ class Workspace:
         return self.modes.usable(found.mode)
 
     def close(self) -> None:
-        """Close the database."""
-        self.store.close()
+        """Record what waits for it, and close the database."""
+        try:
+            self.recorder.close()
+        finally:
+            self.store.close()
 
     def __enter__(self) -> Self:
         return self

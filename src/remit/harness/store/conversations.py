@@ -454,7 +454,11 @@ class Conversations:
         return True
 
     def _close(
-        self, writer: Writer, there: ConversationRecord, outcome: Outcome, decisions: int = 0
+        self,
+        writer: Writer,
+        there: ConversationRecord,
+        outcome: Outcome,
+        decisions: int | None = None,
     ) -> None:
         # Of a request that never came back nobody knows whether the model saw it: tell it again.
         came = outcome is Outcome.ENDED or self._called(there)

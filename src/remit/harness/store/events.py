@@ -64,10 +64,11 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "telling",
         "notice": "a hidden message tells the model of its mode: what, text, told, which "
         "is what one that was sent between turns tells",
-        "turn.closed": "a turn is over: turn, outcome, decisions, and came, which says whether "
-        "its last request came back",
+        "turn.closed": "a turn is over: turn, outcome, decisions, which nobody counted where its "
+        "process ended, and came, which says whether its last request came back",
         "profile.kept": "what a mode last was, whole: mode, hash, profile",
-        "decision": "a call was judged, before it ran: tool, tool_hash, verdict, layer, cause, "
+        "decision": "a call was judged, after record `as_of`: tool, tool_hash, verdict, layer, "
+        "cause, "
         "effects, opaque, reason, mode, revision, dial, projection, approval, grants, forwarded, "
         "and args without what is secret",
         "contract": "how a contract stands: contract, mode, outcome, reason",

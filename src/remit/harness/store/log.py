@@ -11,6 +11,7 @@ import peewee
 from attrs import frozen
 
 from remit.harness.store.anchor import GENESIS, Head
+from remit.harness.store.count import Count
 from remit.harness.store.database import Database
 from remit.harness.store.errors import StoreError
 from remit.harness.store.events import COLUMNS, KINDS, SYSTEM, Event, event_hash, stamp
@@ -33,11 +34,15 @@ class Verified:
 
     ``anchored`` is the last record that the anchor names; the log may be some records ahead of it,
     which is what a crash leaves. ``problem`` names the first record that is broken or missing.
+    ``missing`` decisions were counted by their turns and are not there; of ``cut`` turns, which
+    ended with their process, nobody counted, so the last moment's may be missing.
     """
 
     records: int
     anchored: int
     problem: Problem | None = None
+    missing: int = 0
+    cut: int = 0
 
     @property
     def ok(self) -> bool:
@@ -186,6 +191,15 @@ class Log:
         row = self._database.row(_HEAD)
         return int(row[0]) if row else 0
 
+    def holds(self, head: Head) -> bool:
+        """Say whether a record is there as it was written."""
+        return (
+            self._database.row(
+                "SELECT 1 FROM event WHERE seq = ? AND hash = ?", (head.seq, head.hash)
+            )
+            is not None
+        )
+
     def any(self, after: int, last: int, but: Collection[str] = ()) -> bool:
         """Say whether there is a record after a number, up to another, not of the kinds ``but``."""
         if last <= after or not but:
@@ -219,7 +233,7 @@ class Log:
         # The anchor first: what is written meanwhile leaves the log ahead of it, never behind.
         anchored = self._anchor.read()
         with self._database.reading() as db:
-            seq, prev, problem = 0, GENESIS, None
+            seq, prev, problem, count = 0, GENESIS, None, Count()
             for row in sql(db, f"{_SELECT} ORDER BY seq"):
                 problem = _wrong(row, seq + 1, prev)
                 if problem is None and anchored and seq + 1 == anchored.seq != 0:
@@ -227,6 +241,7 @@ class Log:
                 if problem is not None:
                     break
                 seq, prev = seq + 1, row[-1]
+                count.take(*row[2:7])
         if problem is None and anchored is not None:
             problem = self._cut(seq, anchored)
         elif problem is None and seq:
@@ -235,7 +250,8 @@ class Log:
                 f"the log's anchor `{self._anchor.path}` is missing, so its end may have been cut",
                 "put it back; if it cannot be, the next record will say that it was made anew",
             )
-        return Verified(seq, anchored.seq if anchored else 0, problem)
+        last = anchored.seq if anchored else 0
+        return Verified(seq, last, problem, count.missing, count.cut)
 
     def rebuild(self, *, check: bool = True) -> Rebuilt:
         """Fold the log into fresh tables and compare; without ``check`` those replace the old."""
