@@ -13,7 +13,7 @@ from typing import Any
 
 from remit.harness.engine import Engine
 from remit.harness.location import locate
-from remit.harness.loop import stage as stage_module
+from remit.harness.loop import commands as commands_module
 from remit.harness.loop.belt import Station
 from remit.harness.loop.driving import Driver
 from remit.harness.loop.loop import Loop
@@ -121,7 +121,7 @@ def watched(at: Workspace, points: Points, statements: tuple[str, ...]) -> Itera
 
     database: Any = at.store._database
     database.peewee.connection().set_trace_callback(traced)
-    module: Any = stage_module
+    module: Any = commands_module
     run: Callable[..., Any] = module.run_shell
 
     def command(*args: Any) -> Any:
@@ -162,7 +162,6 @@ def check(root: Path, *, to_the_end: bool = True) -> None:
             cut = "interrupted" in record.run.settled.values()
             assert not cut or record.run.state in ("paused", "finished")
         assert at.store.log.verify().ok
-        assert at.store.log.rebuild().problems == ()
         if not to_the_end:
             return
         if at.space("s").mode == "build-it":

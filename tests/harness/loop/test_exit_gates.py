@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from remit.harness.loop import stage as stage_module
+from remit.harness.loop import commands as commands_module
 from remit.harness.loop.events import What
 from remit.harness.tools.shell import run_shell
 from remit.policy.grants import Grant
@@ -109,7 +109,7 @@ def test_its_time_is_over(
         given.append(command.timeout)
         return run_shell(evolve(command, timeout=1), desk)
 
-    monkeypatch.setattr(stage_module, "run_shell", soon)
+    monkeypatch.setattr(commands_module, "run_shell", soon)
     runs = commands("sleep 300 & echo $! > pid; wait", ", onFail: { retries: 1 }")
     runs.say(complete())
     assert given == [600]

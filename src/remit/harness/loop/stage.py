@@ -11,30 +11,24 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import anyio.to_thread
-from attrs import define, evolve, field, frozen
+from attrs import define, field
 
 from remit.harness.artifacts import read_artifact, unmet, write_artifact, write_template
-from remit.harness.atrun import at_run
-from remit.harness.inforce import InForce
 from remit.harness.loop.belt import Station
-from remit.harness.loop.calls import Calls, Done, in_thread
-from remit.harness.natives import Answer, stage_said
+from remit.harness.loop.calls import Calls, Done
+from remit.harness.loop.commands import run_command
+from remit.harness.natives import stage_said
 from remit.harness.owners import gone, owner
-from remit.harness.session import Frame, Session
-from remit.harness.session import Run as Forward
 from remit.harness.site import Site
 from remit.harness.store import SYSTEM, RunRecord
 from remit.harness.store.runs import refusal
 from remit.harness.tools import Desk, Todos
-from remit.harness.tools.shell import Shell, run_shell
-from remit.policy.ceiling import Ceiling, narrow
+from remit.policy.ceiling import Ceiling
 from remit.policy.problems import Problem
 from remit.policy.run import WRITING, Do, Effect, Event, Kind, State
-from remit.policy.run_brief import tail
-from remit.policy.tools import Call
 from remit.policy.workflow import Action, Gate
 
-__all__ = ["CLOSE_OUT", "Over", "StageTurn", "host_session"]
+__all__ = ["CLOSE_OUT", "Over", "StageTurn"]
 
 _T = TypeVar("_T")
 
@@ -49,47 +43,6 @@ _CHECKPOINT = 30_000
 
 class Over(Exception):
     """The turn is at its end for a reason of the run's, which is the message."""
-
-
-@frozen
-class _HostStep:
-    """What judges an act of the host: no step of a model's, and no stage narrows it."""
-
-    frame: Frame
-    session: Session
-
-    def decide(self, call: Call, tool_hash: str = "") -> Forward | Answer:
-        return self.session.call(self.frame, call, tool_hash)
-
-
-@define(eq=False)
-class _Commands(Calls):
-    """Runs the commands of exit gates: judged like any call, with a time of their own."""
-
-    seconds: int = 600
-
-    async def _run(self, step: Any, run: Forward, args: Mapping[str, Any]) -> Done:
-        cancelled = threading.Event()
-        ceiling = narrow(step.frame.profile.ceiling, step.session.frame().profile.ceiling)
-        desk = self.station.desk(ceiling, self.todos, cancelled)
-        command = Shell(str(args["command"]), timeout=self.seconds)
-        result = await in_thread(lambda: run_shell(command, desk), cancelled)
-        return Done(tail(result.text.encode()), result.is_error, result.data, ran=True)
-
-
-def host_session(site: Site, station: Station) -> Session:
-    """Return what judges acts of the host in a space: its mode, its overlays and its dial."""
-
-    def read() -> InForce:
-        space = site.store.spaces.get(site.space)
-        run = at_run(site.store, space)
-        bare = run and evolve(run, stage=None, turn=None, unattended=False)
-        return InForce(space, (), bare)
-
-    return Session(
-        site.engine, site.store, site.space, site.conversation, site.host, site.clock, read,
-        cwd=station.worktree, scratch=station.scratch, actor=SYSTEM,
-    )  # fmt: skip
 
 
 @define(eq=False)
@@ -188,24 +141,13 @@ class StageTurn:
             said = await self._in_thread(unmet, run, gate.what, self._desk())
             passed, text = not said, said or f"`{run.workflow.paths(run.id)[gate.what]}` is there"
         else:
-            done = await self._command(run.workflow.fill(gate.what, run.id, ""), gate.minutes)
+            command = run.workflow.fill(gate.what, run.id, "")
+            done = await run_command(self.site, self.calls, command, gate.minutes)
             passed, text = not done.failed, done.text
             if done.failed:
                 what = "failed" if done.ran else "did not run"
                 text = f"The command `{gate.what}` {what}: {text}"
         return Event(Kind.GATE, turn=self.turn, gate=number, passed=passed, text=text)
-
-    async def _command(self, command: str, minutes: int) -> Done:
-        """Run a command as an act of the host, in the sandbox of the space (S000-69)."""
-        session = host_session(self.site, self.station)
-        session.set_catalog(self.calls.belt.catalog)
-        step: Any = _HostStep(await self._in_thread(session.frame), session)
-        own = self.calls
-        calls = _Commands(
-            own.belt, own.station, own.waiting, own.task, own.waits, own.waits_for, own.todos,
-            seconds=minutes * 60,
-        )  # fmt: skip
-        return await calls.serve(step, "shell", {"command": command})
 
     async def settle(self, outcome: str, tokens: int, queued: int) -> None:
         """Say how the turn ended; what was interrupted by the user is paused as well."""

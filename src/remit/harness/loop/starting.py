@@ -7,7 +7,7 @@ from attrs import evolve
 from remit.harness.conversation import Conversation
 from remit.harness.inforce import InForce
 from remit.harness.loop.belt import Station
-from remit.harness.loop.stage import host_session
+from remit.harness.loop.commands import host_session
 from remit.harness.session import Frame
 from remit.harness.store import RunRecord, Space
 from remit.policy.problems import InputError, Problem
