@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -170,3 +173,46 @@ def check(root: Path, *, to_the_end: bool = True) -> None:
         assert record.run.state == "finished"
         assert spec.read_text() == SPEC
         assert at.store.log.rebuild().problems == ()
+
+
+def _forked(root: Path, at: int, statements: tuple[str, ...]) -> int:
+    """Drive a run in a child that is killed at a point; return how it ended."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            killed(root, at, statements)
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def every_point(folder: Path, statements: tuple[str, ...], *, upto: int | None = None) -> list[str]:
+    """Kill at each point that there is, the first some of them at least; return their names."""
+    saved, root = folder / "saved", folder / "root"
+    prepare(root)
+    shutil.copytree(root, saved)
+    points = Points()
+    with opened(root) as at, watched(at, points, statements):
+        drive(at, root)
+    check(root)
+    for number, name in enumerate(points.names[:upto]):
+        shutil.rmtree(root)
+        shutil.copytree(saved, root)
+        assert _forked(root, number, statements) == -signal.SIGKILL, (number, name)
+        check(root, to_the_end=number % 9 == 0)
+    return points.names
+
+
+def main() -> None:
+    """Kill at every statement, every change of an artifact and around every command."""
+    with tempfile.TemporaryDirectory() as folder:
+        kinds = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
+        print(f"{len(every_point(Path(folder), kinds))} kills, and nothing was lost or done twice")
+
+
+if __name__ == "__main__":
+    main()
