@@ -14,7 +14,7 @@ from remit.cli.talking import answers_pending, show_ended, talking, with_model
 from remit.policy.problems import InputError, Problem
 
 if TYPE_CHECKING:
-    from remit.harness.loop.loop import Loop
+    from remit.harness.loop.loop import Ended, Loop
 
 __all__ = ["chat"]
 
@@ -24,6 +24,10 @@ __all__ = ["chat"]
 @click.option("--once", metavar="PROMPT", help="Answer one message and end; 1 if it is unmet.")
 @click.option("--resume", is_flag=True, help="Go on with the last conversation of the space.")
 @click.option("--json", "as_json", is_flag=True, help="With --once: print each event as JSON.")
+@click.option(
+    "--servers", metavar="FILE",
+    help="A file that names MCP servers, as for the gateway; their tools are there too.",
+)  # fmt: skip
 @with_model
 @in_workspace
 def chat(
@@ -34,6 +38,7 @@ def chat(
     once: str | None,
     resume: bool,
     as_json: bool,
+    servers: str | None,
     sandbox: str,
 ) -> int:
     """Talk with a model that works in the mode of a space.
@@ -47,8 +52,9 @@ def chat(
             Problem("usage", "there is no terminal to talk at", "`--once PROMPT` needs none")
         )
     with talking(
-        place, space, model, base_url, sandbox, lambda at: at.newest() if resume else at.fresh()
-    ) as (loop, name):
+        place, space, model, base_url, sandbox,
+        lambda at: at.newest() if resume else at.fresh(), servers,
+    ) as (loop, name):  # fmt: skip
         if once is None:
             from remit.cli.chat_screen import talk_at_terminal
 
@@ -60,7 +66,12 @@ def _once(loop: Loop, prompt: str, as_json: bool) -> int:
     from remit.harness.loop.driving import Driver
 
     answers_pending(loop, as_json)
-    ended = asyncio.run(Driver(loop).answer(prompt))
+
+    async def answer() -> Ended:
+        async with loop.ready():
+            return await Driver(loop).answer(prompt)
+
+    ended = asyncio.run(answer())
     if not as_json:
         show_ended(ended)
     return FINE if ended.ok else NO

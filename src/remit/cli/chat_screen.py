@@ -23,7 +23,12 @@ __all__ = ["talk_at_terminal"]
 
 def talk_at_terminal(place: Place, loop: Loop, model: str) -> int:
     """Talk until the person leaves; returns the exit code."""
-    return asyncio.run(Screen(Commands(place, loop), loop, model).talk())
+
+    async def talk() -> int:
+        async with loop.ready():
+            return await Screen(Commands(place, loop), loop, model).talk()
+
+    return asyncio.run(talk())
 
 
 @define(eq=False)

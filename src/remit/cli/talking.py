@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +22,11 @@ from remit.policy.problems import InputError, Problem, RemitError, Severity
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from remit.harness.gateway.servers import ServerSpec
     from remit.harness.loop.events import Event
     from remit.harness.loop.loop import Ended, Loop
     from remit.harness.loop.opening import Opened
+    from remit.harness.loop.servers import Servers
     from remit.harness.store import Store
     from remit.policy.backend import Backend
 
@@ -61,7 +64,9 @@ def _present() -> None:
 
 
 @contextmanager
-def opened(place: Place, store: Store, space: str, sandbox: str) -> Iterator[Opened]:
+def opened(
+    place: Place, store: Store, space: str, sandbox: str, guards: Iterable[str] = ()
+) -> Iterator[Opened]:
     """Open the harness in a space."""
     _present()
     from remit.harness.loop.opening import open_harness
@@ -69,7 +74,7 @@ def opened(place: Place, store: Store, space: str, sandbox: str) -> Iterator[Ope
     backend = _backend(place, sandbox)
     with TemporaryDirectory(prefix="remit-") as scratch:
         yield open_harness(
-            place.workspace, place.engine, store, space, backend, scratch, place.environ
+            place.workspace, place.engine, store, space, backend, scratch, place.environ, guards
         )
 
 
@@ -81,15 +86,19 @@ def talking(
     base_url: str | None,
     sandbox: str,
     pick: Callable[[Opened], str],
+    servers: str | None = None,
 ) -> Iterator[tuple[Loop, str]]:
     """Open the loop of a conversation that ``pick`` names, and say what the model is called."""
     speaker, name = speaking(place, model, base_url)
     from remit.harness.loop.history import FOLDER
     from remit.harness.loop.loop import Loop
 
-    with place.store() as store, opened(place, store, space, sandbox) as at:
+    specs, guards = ((), ()) if servers is None else _specs(place, servers)
+    with place.store() as store, opened(place, store, space, sandbox, guards) as at:
+        beside = _servers(place, at, specs) if specs else None
         talk = at.workspace.space(space).conversation(pick(at))
-        yield Loop(talk, speaker, at.station, Path(place.workspace.data) / FOLDER), name
+        folder = Path(place.workspace.data) / FOLDER
+        yield Loop(talk, speaker, at.station, folder, servers=beside), name
 
 
 def speaking(place: Place, model: str | None, base_url: str | None) -> tuple[Model, str]:
@@ -104,6 +113,29 @@ def speaking(place: Place, model: str | None, base_url: str | None) -> tuple[Mod
             Problem("no-model", "no model was named", "`--model NAME`, or `model` in remit.toml")
         )
     return model_of(name, url, place.environ), name
+
+
+def _specs(place: Place, file: str) -> tuple[tuple[ServerSpec, ...], tuple[str, ...]]:
+    """Return the servers of a file, bound as `remit.toml` has it, and the files that say so."""
+    if importlib.util.find_spec("mcp") is None:
+        raise MachineError(
+            Problem("mcp-missing", "`--servers` needs `mcp`", "`pip install 'remit[mcp]'`")
+        )
+    from remit.harness.gateway.muster import catalog_files
+    from remit.harness.gateway.servers import load_servers
+
+    specs = load_servers(file, place.workspace.servers)
+    return specs, (os.path.abspath(file), *catalog_files(specs))
+
+
+def _servers(place: Place, at: Opened, specs: tuple[ServerSpec, ...]) -> Servers:
+    """Return servers that are not started; they run as they are, their calls are judged."""
+    from remit.harness.loop.servers import Servers
+
+    def report(problem: Problem) -> None:
+        show_problems([problem])
+
+    return Servers.of(place.engine, specs, at.station.worktree, report)
 
 
 def _backend(place: Place, name: str) -> Backend | None:

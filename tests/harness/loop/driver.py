@@ -13,6 +13,7 @@ from remit.harness.loop.belt import Station
 from remit.harness.loop.events import Event, What
 from remit.harness.loop.loop import Ended, Loop
 from remit.harness.loop.scripted import Script, ScriptedCall, ScriptedTurn, ScriptFile, scripted
+from remit.harness.loop.servers import Servers
 from remit.harness.store import ApprovalState
 from remit.harness.workspace import OpenSpace
 
@@ -38,6 +39,7 @@ class Chat:
         self._acts: dict[What, Callable[[Event], object]] = {}
         #: What the operator does about requests, by their kind.
         self.operator: dict[str, Callable[[str], None]] = {}
+        self.servers: Servers | None = None
         #: Makes the model that follows a script.
         self.model: Callable[[ScriptFile], Model] = scripted
 
@@ -45,10 +47,23 @@ class Chat:
         host = self.at.host
         station = Station(self.space.state.worktree, host.protected, host.secret, str(self.scratch))
         model = self.model(ScriptFile(turns, scripts))
-        return Loop(self.space.conversation(id), model, station, self.folder, self._hear)
+        return Loop(
+            self.space.conversation(id),
+            model,
+            station,
+            self.folder,
+            self._hear,
+            servers=self.servers,
+        )
 
     def run(self, *turns: ScriptedTurn, prompt: str = "go", **more: Any) -> Ended:
-        return asyncio.run(self.loop(*turns, **more).turn(prompt))
+        loop = self.loop(*turns, **more)
+
+        async def answered() -> Ended:
+            async with loop.ready():
+                return await loop.turn(prompt)
+
+        return asyncio.run(answered())
 
     def on(self, what: What, act: Callable[[Event], object]) -> None:
         """Do something once, when this happens first."""

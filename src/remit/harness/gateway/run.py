@@ -7,14 +7,11 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import anyio
-import mcp_types as types
 from anyio.abc import ObjectReceiveStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError
@@ -22,16 +19,15 @@ from mcp_types import JSONRPCError
 from remit.harness.engine import Engine
 from remit.harness.gateway.boxes import Boxes, Survey
 from remit.harness.gateway.environment import upstream_environment
-from remit.harness.gateway.fleet import Fleet, Served
 from remit.harness.gateway.garbage import refusal
 from remit.harness.gateway.judge import Judge
 from remit.harness.gateway.messages import Outgoing
+from remit.harness.gateway.muster import catalog_files, muster, us
 from remit.harness.gateway.server import Gateway
-from remit.harness.gateway.servers import ServerSpec, check_server_name
-from remit.harness.gateway.shelf import Shelf
+from remit.harness.gateway.servers import ServerSpec
 from remit.harness.gateway.stages import Stages
 from remit.harness.gateway.stdio import standard_streams
-from remit.harness.gateway.upstream import START, Upstream
+from remit.harness.gateway.upstream import START
 from remit.harness.loop.belt import Station
 from remit.harness.owners import gone
 from remit.harness.sandbox.box import Box, box
@@ -40,9 +36,8 @@ from remit.harness.store import Store
 from remit.policy.backend import Backend
 from remit.policy.ceiling import Ceiling
 from remit.policy.escape import quoted
-from remit.policy.problems import InputError, Problem, RemitError
+from remit.policy.problems import Problem
 from remit.policy.projection import Host
-from remit.policy.tools import Catalog
 
 __all__ = ["compose", "run_gateway", "to_stderr"]
 
@@ -112,14 +107,12 @@ def compose(
 ) -> Gateway:
     """Return a gateway that was not started; takes and raises what `run_gateway` does."""
     specs = tuple(servers)
-    bound = _bound(engine, specs)
     worktree = store.spaces.get(space).worktree
-    files = [os.path.abspath(s.catalog) for s in specs if s.catalog and _is_file(s.catalog)]
     sandboxed = backend is not None and backend.holds
     host = Host(
         "mcp-gateway",
         worktree=worktree,
-        protected=(*protected, *files),
+        protected=(*protected, *catalog_files(specs)),
         secret=tuple(secret),
         sandbox=backend.name if backend is not None and sandboxed else None,
     )
@@ -128,35 +121,14 @@ def compose(
     judge = Judge(session)
     # What a process had that was killed is paused, whoever opens the workspace next.
     store.runs.restart(now=session.clock(), gone=gone)
-    taken = frozenset(n for t in engine.natives.tools for n in (t.name, t.key))
-    us = types.Implementation(name="remit", version=_version())
 
-    def served(spec: ServerSpec) -> Served:
-        shelf = Shelf(
-            spec.name,
-            bound[spec.name],
-            taken,
-            report,
-            trusted=spec.trusted,
-            advice=spec.advice or _advice(spec),
-            file=os.path.abspath(spec.catalog) if spec.catalog and _is_file(spec.catalog) else "",
-        )
-        boxes = None
-        if backend is not None and sandboxed:
-            assert survey is not None, "a sandbox stands on a ground"
-            boxes = Boxes(judge, backend, partial(survey, spec.command))
-        upstream = Upstream(
-            spec.name,
-            spec.command,
-            lambda: upstream_environment(os.environ, _folders(worktree, spec.command)),
-            report,
-            us,
-            start_seconds,
-            boxes.make if boxes else None,
-        )
-        return Served(upstream, shelf, boxes)
+    def boxes(spec: ServerSpec) -> Boxes | None:
+        if backend is None or not sandboxed:
+            return None
+        assert survey is not None, "a sandbox stands on a ground"
+        return Boxes(judge, backend, partial(survey, spec.command))
 
-    fleet = Fleet.of(served(spec) for spec in specs)
+    fleet = muster(engine, specs, worktree, report, boxes=boxes, start_seconds=start_seconds)
     environment = upstream_environment(os.environ, [worktree] if worktree else [])
 
     def make(ceiling: Ceiling) -> Box:
@@ -168,43 +140,7 @@ def compose(
         worktree, host.protected, host.secret, None, make if sandboxed else None, environment
     )
     stages = Stages(session, station)
-    return Gateway(judge, fleet, report, us.version, elicit, stages)
-
-
-def _bound(engine: Engine, specs: Iterable[ServerSpec]) -> dict[str, Catalog | None]:
-    """Return the catalogue of each server, raising the problems of all at once."""
-    bound: dict[str, Catalog | None] = {}
-    problems: list[Problem] = []
-    for spec in specs:
-        if (wrong := check_server_name(spec.name)) is not None:
-            problems.append(wrong)
-        try:
-            bound[spec.name] = engine.catalog(spec.catalog) if spec.catalog else None
-        except RemitError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
-    return bound
-
-
-def _advice(spec: ServerSpec) -> str:
-    """Say where a tool of a server is declared."""
-    if spec.catalog is None:
-        return "bind a catalogue to it: `--server NAME=CATALOG`"
-    if _is_file(spec.catalog):
-        return f'declare each in {spec.catalog}: `[tools."NAME"]` with its `effects`'
-    return f"`remit catalog learn` writes a catalogue that has all that `{spec.name}` offers"
-
-
-def _is_file(catalog: str) -> bool:
-    return Path(catalog).is_file()
-
-
-def _folders(worktree: str | None, command: Sequence[str]) -> list[str]:
-    """Return where an upstream may work: the worktree, here, and folders it is started with."""
-    named = (part.partition("=")[2] or part for part in command[1:])
-    there = [worktree] if worktree else []
-    return [*there, os.getcwd(), *(n for n in named if Path(n).is_dir())]
+    return Gateway(judge, fleet, report, us().version, elicit, stages)
 
 
 async def _serve(gateway: Gateway, report: Callable[[Problem], None]) -> None:
@@ -250,10 +186,3 @@ def _quiet(report: Callable[[Problem], None]) -> None:
         logger = logging.getLogger(name)
         logger.addHandler(Tell(logging.ERROR))
         logger.propagate = False
-
-
-def _version() -> str:
-    try:
-        return version("remit")
-    except PackageNotFoundError:
-        return "0"

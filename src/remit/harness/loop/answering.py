@@ -76,7 +76,7 @@ class Answering:
     _requests: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._gated = Gated(self.calls.belt.offers, self._serve)
+        self._gated = Gated(self.calls.belt, self._serve)
 
     async def answer(self, prompt: str) -> None:
         """Let the model work until it stops with nothing owed, or was nudged in vain."""
@@ -169,7 +169,7 @@ class Answering:
         self.history.add(response)
         self.said = response.text or self.said
         step = self._gated.now
-        shown = {t.name for t in step.tools}
+        shown = {step.frame.catalog.called(t.key) for t in step.tools}
         if any(call.tool_name not in shown for call in response.tool_calls):
             # pydantic-ai would answer these itself, and end the run after a few.
             node.tool_call_results = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from remit.harness.engine import Engine
 from remit.harness.sandbox.box import Box
@@ -14,6 +14,9 @@ from remit.harness.tools import SOURCE, TOOLS, Desk, Result, Todos
 from remit.policy.ceiling import Ceiling
 from remit.policy.digest import tool_digest
 from remit.policy.tools import Catalog
+
+if TYPE_CHECKING:
+    from remit.harness.loop.servers import Servers
 
 __all__ = ["TASK", "Belt", "Offer", "Station"]
 
@@ -30,7 +33,7 @@ class Offer:
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    hash: str = field(init=False)
+    hash: str = field()
 
     @hash.default
     def _hash(self) -> str:
@@ -78,15 +81,16 @@ class Station:
         return desk if make is None else evolve(desk, box=lambda: make(ceiling))
 
 
-@frozen
+@define(eq=False)
 class Belt:
-    """The tools of one station, each with its declaration."""
+    """The tools of one station, each with its declaration, and those of servers beside it."""
 
-    catalog: Catalog
-    offers: Mapping[str, Offer]
+    _own: Catalog
+    _offers: Mapping[str, Offer]
+    servers: Servers | None = None
 
     @classmethod
-    def of(cls, engine: Engine, station: Station) -> Belt:
+    def of(cls, engine: Engine, station: Station, servers: Servers | None = None) -> Belt:
         """Return those of the harness's own tools that can work at a station."""
         names = station.serves
         declared = engine.catalog(SOURCE)
@@ -94,8 +98,18 @@ class Belt:
         offers = {
             f"{SOURCE}:{n}": Offer(n, TOOLS[n].description, TOOLS[n].input_schema) for n in names
         }
-        return cls(catalog, offers)
+        return cls(catalog, offers, servers)
+
+    @property
+    def catalog(self) -> Catalog:
+        """All that there is by now, each tool with its declaration."""
+        return self._own if self.servers is None else self.servers.beside(self._own)
+
+    def offer(self, key: str) -> Offer | None:
+        """Return a tool as the model sees it, None if there is no such tool by now."""
+        own = self._offers.get(key)
+        return own if own is not None or self.servers is None else self.servers.offer(key)
 
     def run(self, key: str, args: Mapping[str, Any], desk: Desk) -> Result:
-        """Serve a call that may run; blocks."""
+        """Serve a call of an own tool that may run; blocks."""
         return TOOLS[key.partition(":")[2]].run(args, desk)

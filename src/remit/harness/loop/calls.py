@@ -10,9 +10,10 @@ from concurrent.futures import Future
 from typing import Any
 
 import anyio.to_thread
-from attrs import define, field, frozen
+from attrs import define, field
 
 from remit.harness.loop.belt import TASK, Belt, Station
+from remit.harness.loop.done import Done
 from remit.harness.loop.waiting import Waiting
 from remit.harness.natives import Answer, Desk, decided
 from remit.harness.session import Run
@@ -29,16 +30,6 @@ __all__ = ["RAW", "Calls", "Done", "Task", "in_thread"]
 RAW = "\0not an object"
 #: Equal refusals after which the model is told to stop, and after which the turn is ended.
 _WARNED, _STUCK = 3, 6
-
-
-@frozen
-class Done:
-    """What a call came to. ``ran`` says that its tool was started."""
-
-    text: str
-    failed: bool
-    data: Mapping[str, Any] = field(factory=dict)
-    ran: bool = False
 
 
 #: Runs a subagent in a mode, None for the first that there may be; returns what it said.
@@ -75,7 +66,7 @@ class Calls:
         if RAW in args:
             return Done(f"`{name}` did nothing: its arguments are no JSON object", True)
         tool = step.frame.catalog.get(name)
-        offer = self.belt.offers.get(tool.key) if tool else None
+        offer = self.belt.offer(tool.key) if tool else None
         call, hash = Call(name, args), offer.hash if offer else ""
         while True:
             judged = await anyio.to_thread.run_sync(step.decide, call, hash)
@@ -132,6 +123,9 @@ class Calls:
     async def _run(self, step: Step, run: Run, args: Mapping[str, Any]) -> Done:
         if run.tool.key == TASK:
             return await self._task(args)
+        servers = self.belt.servers
+        if servers is not None and servers.serves(run.tool):
+            return await servers.call(run.tool, args)
         cancelled = threading.Event()
         session = step.session
         ceiling = narrow(step.frame.profile.ceiling, session.frame().profile.ceiling)

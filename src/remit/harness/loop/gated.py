@@ -16,7 +16,7 @@ from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from remit.harness.loop.belt import Offer
+from remit.harness.loop.belt import Belt, Offer
 from remit.harness.loop.calls import RAW, Done
 from remit.harness.turns import Step
 from remit.profiles.staging import COMPLETE_STAGE
@@ -54,8 +54,8 @@ class _AnyObject:
 class Gated(AbstractToolset[None]):
     """The tools of one step."""
 
-    def __init__(self, offers: Mapping[str, Offer], serve: Serve) -> None:
-        self._offers = offers
+    def __init__(self, belt: Belt, serve: Serve) -> None:
+        self._belt = belt
         self._serve = serve
         self.step: Step | None = None
 
@@ -78,9 +78,13 @@ class Gated(AbstractToolset[None]):
         """The tools that the step shows."""
         step = self.now
         offers = [Offer(t.name, t.description, t.input_schema) for t in step.native_tools]
-        offers += [self._offers[t.key] for t in step.tools if t.key in self._offers]
+        called = step.frame.catalog.called
+        there = ((called(t.key), self._belt.offer(t.key)) for t in step.tools)
+        offers += [Offer(name, o.description, o.input_schema) for name, o in there if o]
         changes = {
-            t.name for t in step.tools if (t.effects and not t.native) or t.key == COMPLETE_STAGE
+            called(t.key)
+            for t in step.tools
+            if (t.effects and not t.native) or t.key == COMPLETE_STAGE or not t.declared
         }
         return {o.name: self._tool(o, o.name in changes) for o in offers}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 from pydantic_ai.models import Model
@@ -25,6 +26,9 @@ from remit.harness.tools import Todos
 from remit.harness.turns import USER
 from remit.policy.escape import escape
 from remit.policy.problems import InputError
+
+if TYPE_CHECKING:
+    from remit.harness.loop.servers import Servers
 
 __all__ = ["EVERY_KIND", "Ended", "Loop"]
 
@@ -63,7 +67,8 @@ class Loop:
     """Answers messages in one conversation, one at a time. Everything runs on one event loop.
 
     ``folder`` is where what was said is kept, None keeps nothing. ``waits`` are the kinds of
-    requests to the operator that a call waits for; the others come back as pending.
+    requests to the operator that a call waits for; the others come back as pending. ``servers``
+    are to be up while turns are answered.
     """
 
     conversation: Conversation
@@ -72,6 +77,7 @@ class Loop:
     folder: Path | None = None
     tell: Tell = lambda event: None
     waits: frozenset[ApprovalKind] = EVERY_KIND
+    servers: Servers | None = None
     history: History = field(init=False)
     belt: Belt = field(init=False)
     todos: Todos = field(factory=Todos, init=False)
@@ -82,7 +88,11 @@ class Loop:
 
     def __attrs_post_init__(self) -> None:
         self.history = History(self.folder, self.conversation.id)
-        self.belt = Belt.of(self.conversation.workspace.engine, self.station)
+        self.belt = Belt.of(self.conversation.workspace.engine, self.station, self.servers)
+
+    def ready(self) -> AbstractAsyncContextManager[object]:
+        """Have its servers up for a block, in which turns are answered."""
+        return nullcontext() if self.servers is None else self.servers.up()
 
     async def turn(self, prompt: str, origin: str = USER, *, run: str | None = None) -> Ended:
         """Answer a message; cancelling it closes the turn as interrupted and raises.
@@ -237,7 +247,9 @@ class Loop:
             problem = error.problems[0]
             hint = f" ({problem.hint})" if problem.hint else ""
             return Done(f"`task` did nothing: {problem.message}{hint}", True)
-        loop = Loop(child, self.model, self.station, self.folder, self.tell, self.waits)
+        loop = Loop(
+            child, self.model, self.station, self.folder, self.tell, self.waits, self.servers
+        )
         ended = await loop.turn(prompt, "task")
         if ended.reason != "stopped":
             why = f": {ended.error}" if ended.error else ""

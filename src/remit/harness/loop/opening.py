@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
@@ -68,13 +68,15 @@ def open_harness(
     backend: Backend | None,
     scratch: str,
     environ: Mapping[str, str] = os.environ,
+    guards: Iterable[str] = (),
 ) -> Opened:
     """Open the harness in a space. Commands run in ``backend``; None means that there is no shell.
 
     ``scratch`` is a folder of this process alone, in which writing counts for nothing.
+    ``guards`` are further paths that no tool may change.
     """
     worktree = store.spaces.get(space).worktree
-    guarded = (*protected(location, worktree), str(location.data / FOLDER))
+    guarded = (*protected(location, worktree), str(location.data / FOLDER), *guards)
     secret = (str(location.token_file),)
     host = Host(
         "harness",
