@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.policy.cooldown import COOLDOWN, Proposed, cooldown, too_soon
-from remit.policy.materialise import Act, actions, orchestration_pipeline
+from remit.policy.materialise import Act, actions, orchestration_pipeline, plan_pipeline
 from remit.policy.orchestration import (
     MAX_ROLES,
     MAX_TICKETS,
@@ -24,7 +24,7 @@ from remit.policy.orchestration import (
     stored_orchestration,
 )
 from remit.policy.pipeline import pipeline_findings
-from remit.policy.plan import NodeType
+from remit.policy.plan import NodeType, read_plan
 from remit.policy.problems import CODES, InputError
 from remit.policy.proposal import read_orchestration
 
@@ -397,3 +397,32 @@ def test_every_sound_proposal_materialises(args: dict[str, Any]) -> None:
     assert [a.act for a in todo].count(Act.CREATE_TICKET) == len(made.tickets)
     assert todo[-1].act is Act.START_PIPELINE
     assert all(made.drift is Drift.ANNOTATE and "go on" in n.prompt for n in pipeline.nodes)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Plans of every type of node, some with roles, each waiting for earlier ones."""
+    nodes: list[dict[str, Any]] = []
+    for i in range(draw(st.integers(1, 20))):
+        before = [n["key"] for n in nodes]
+        kind = draw(st.sampled_from(["research", "work", "discussion", "synthesis", "other"]))
+        waits = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
+        nodes.append(
+            {"key": f"n {i}", "title": "Do", "description": "", "type": kind, "role": f"r{i % 3}",
+             "depends_on": waits}
+        )  # fmt: skip
+    return {"goal": "g", "nodes": nodes}
+
+
+@given(plans())
+@settings(max_examples=50)
+def test_every_plan_becomes_a_pipeline(args: dict[str, Any]) -> None:
+    """S003-8: fault 9: no plan that is taken fails at approval: types pin modes, roles are kept."""
+    plan = read_plan(args)
+    made = plan_pipeline(plan, "p", MODES)
+
+    assert list(pipeline_findings(made, set(MODES.values()))) == []
+    assert made == plan_pipeline(read_plan(plan.value()), "p", MODES)
+    for node, step in zip(plan.nodes, made.nodes, strict=True):
+        assert step.extras == {"mode": MODES[node.type]}
+        assert (step.key, step.role, step.depends_on) == (node.key, node.role, node.depends_on)

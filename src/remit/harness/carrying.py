@@ -10,13 +10,21 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from remit.harness.platform import EmbeddedPlatform, Platform
-from remit.harness.store import OrchestrationRecord, OrchestrationState, Store, StoreConflict
-from remit.policy.materialise import Act, Action, actions, orchestration_pipeline
-from remit.policy.plan import NodeType
-from remit.policy.problems import Problem
+from remit.harness.store import (
+    OrchestrationRecord,
+    OrchestrationState,
+    PipelineRecord,
+    PlanState,
+    Store,
+    StoreConflict,
+)
+from remit.policy.digest import digest
+from remit.policy.materialise import Act, Action, actions, orchestration_pipeline, plan_pipeline
+from remit.policy.plan import NodeType, Plan
+from remit.policy.problems import InputError, Problem
 from remit.profiles.steps import step_modes
 
-__all__ = ["carry_out", "carry_out_all"]
+__all__ = ["carry_out", "carry_out_all", "start_plan"]
 
 
 def carry_out(
@@ -55,6 +63,25 @@ def carry_out_all(store: Store, clock: Callable[[], datetime]) -> tuple[Orchestr
     approved = OrchestrationState.APPROVED
     left = [r.id for r in store.orchestrations.list() if r.state is approved]
     return tuple(carry_out(store, id, clock) for id in reversed(left))
+
+
+def start_plan(store: Store, id: str, *, by: str, now: datetime) -> PipelineRecord:
+    """Start the pipeline of an approved plan in its space, once; a second time returns the first.
+
+    `StoreConflict` for a plan that is not approved, `InputError` for one in words (S003-8).
+    """
+    record = store.plans.get(id)
+    if not isinstance(record.plan, Plan):
+        message = f"plan `{id}` is a text, which has no steps"
+        raise InputError(Problem("plan-no-steps", message, "a graph of nodes has"))
+    if record.state is not PlanState.APPROVED:
+        message = f"plan `{id}` is {record.state}, so nothing of it is started"
+        raise StoreConflict(
+            Problem("plan-not-approved", message, "an operator approves it"), record
+        )
+    made = plan_pipeline(record.plan, id, step_modes())
+    key = f"pl{digest(f'{id}/plan')[:16]}"
+    return store.pipelines.start(record.space, made, by=by, now=now, id=key)
 
 
 def _over(record: OrchestrationRecord, now: datetime) -> bool:

@@ -14,9 +14,9 @@ from attrs import field, frozen
 
 from remit.policy.orchestration import Drift, Orchestration, Ticket
 from remit.policy.pipeline import PIN, Pipeline, PipelineNode
-from remit.policy.plan import NodeType
+from remit.policy.plan import NodeType, Plan
 
-__all__ = ["Act", "Action", "actions", "orchestration_pipeline"]
+__all__ = ["Act", "Action", "actions", "orchestration_pipeline", "plan_pipeline"]
 
 
 class Act(StrEnum):
@@ -166,6 +166,29 @@ def orchestration_pipeline(
     done = tuple(f"ticket:{t.key}" for t in proposal.tickets)
     last = proposal.synthesis
     nodes.append(node("synthesis", "Synthesis", NodeType.SYNTHESIS, last.role, last.prompt, done))
+    return _pipeline(id, nodes, modes)
+
+
+def plan_pipeline(plan: Plan, id: str, modes: Mapping[NodeType, str]) -> Pipeline:
+    """Return the pipeline of a plan: a step for each node, its role kept, its mode by its type.
+
+    Every plan that `read_plan` takes makes a sound one, so none fails once it is approved (S003-8).
+    """
+    nodes = [
+        PipelineNode(
+            node.key,
+            node.title,
+            f"The goal of the whole: {plan.goal}\n\n{node.description}".strip(),
+            node.depends_on,
+            node.role,
+            {PIN: modes[node.type]},
+        )
+        for node in plan.nodes
+    ]
+    return _pipeline(id, nodes, modes)
+
+
+def _pipeline(id: str, nodes: list[PipelineNode], modes: Mapping[NodeType, str]) -> Pipeline:
     pinned = tuple(dict.fromkeys(modes[kind] for kind in NodeType))
     return Pipeline(id, tuple(nodes), modes[NodeType.WORK], pinned)
 

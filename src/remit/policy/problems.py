@@ -203,6 +203,8 @@ CODE_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "plan-changed": "the file of a sealed plan is not what was submitted",
             "plan-cycle": "nodes wait for each other",
             "unknown-plan": "there is no plan of that id",
+            "plan-no-steps": "a plan in words, which no pipeline can be made of",
+            "plan-not-approved": "the plan is not approved, so nothing of it is started",
             "plan-tasks": "more tasks than a plan may have",
             "unknown-task": "the plan has no task of that id",
             "bad-task-id": "an id that no task may have",

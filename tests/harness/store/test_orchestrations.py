@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve, field, frozen
 
-from remit.harness.carrying import carry_out, carry_out_all
+from remit.harness.carrying import carry_out, carry_out_all, start_plan
 from remit.harness.store import (
     OrchestrationRecord,
     OrchestrationState,
@@ -29,6 +29,7 @@ from remit.policy.orchestration import (
     Ticket,
 )
 from remit.policy.pipeline import Pipeline
+from remit.policy.plan import NodeType, Plan, PlanNode, TextPlan
 from remit.policy.problems import InputError
 from remit.policy.schedule import PipelineLimit
 from remit.policy.vocabulary import Dial, Verdict
@@ -274,6 +275,25 @@ class TestCarryingOut:
         assert done.why == f"the budget's 1 minutes were over before `{made.id}/project`"
         assert [i.act for i in store.items.list()] == [Act.HIRE]
         assert carry_out(store, made.id, lambda: NOW) == done
+
+
+@pytest.mark.usefixtures("space")
+def test_an_approved_plan_starts_once(store: Store) -> None:
+    """S003-8: a plan that is approved is started, once; one that is not, or is words, is not."""
+    plan = Plan("g", (PlanNode("a", "Look", type=NodeType.RESEARCH), PlanNode("b", "Do")))
+    record = store.plans.submit("demo", "c1", plan, by="agent:c1", now=NOW, leave_to="chat").plan
+    with pytest.raises(StoreConflict, match="plan-not-approved"):
+        start_plan(store, record.id, by="operator", now=NOW)
+    store.approvals.decide(record.approval or "", True, by="operator", now=NOW)
+
+    made = start_plan(store, record.id, by="operator", now=NOW)
+
+    assert [n.extras for n in made.pipeline.nodes] == [{"mode": "review"}, {"mode": "chat"}]
+    assert (made.space, store.spaces.get("demo").mode) == ("demo", "chat")
+    assert start_plan(store, record.id, by="operator", now=NOW) == made
+    words = store.plans.submit("demo", "c2", TextPlan("t", "do"), by="agent:c2", now=NOW).plan
+    with pytest.raises(InputError, match="plan-no-steps"):
+        start_plan(store, words.id, by="operator", now=NOW)
 
 
 def test_killed_between_any_two_steps(
