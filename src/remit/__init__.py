@@ -8,9 +8,11 @@ from importlib import import_module
 TYPE_CHECKING = False  # as type checkers know it: a Ctrl-C while `typing` loads would leave a trace
 if TYPE_CHECKING:  # for type checkers, which do not read the table; a test holds the two together
     from remit.harness.awaited import AsyncWorkspace as AsyncWorkspace
+    from remit.harness.carrying import carry_out as carry_out
     from remit.harness.conversation import Conversation as Conversation
     from remit.harness.engine import Engine as Engine
     from remit.harness.natives import Answer as Answer
+    from remit.harness.platform import Platform as Platform
     from remit.harness.session import Frame as Frame
     from remit.harness.session import Run as Run
     from remit.harness.session import Session as Session
@@ -84,6 +86,7 @@ _HOMES: dict[str, str] = {
     "Overlay": "remit.harness.store",
     "Pipeline": "remit.policy.pipeline",
     "PipelineNode": "remit.policy.pipeline",
+    "Platform": "remit.harness.platform",
     "Posture": "remit.policy.vocabulary",
     "Problem": "remit.policy.problems",
     "Profile": "remit.policy.profile",
@@ -102,6 +105,7 @@ _HOMES: dict[str, str] = {
     "Unknown": "remit.policy.vocabulary",
     "Verdict": "remit.policy.vocabulary",
     "Workspace": "remit.harness.workspace",
+    "carry_out": "remit.harness.carrying",
     "hookimpl": "remit.plugins.hookspecs",
     "narrow": "remit.policy.ceiling",
     "resolve_step_mode": "remit.policy.pipeline",
