@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from remit.policy.escape import unmarked
 from remit.policy.run import Run
 from remit.policy.workflow import Action, Gate
 
@@ -24,7 +25,8 @@ def standing_brief(run: Run) -> str:
     """Return what goes with every request of a stage: the mode's words, then the stage's brief."""
     flow = run.workflow
     body = flow.fill(flow.body, run.id, run.input).strip()
-    return f"{body}\n\n{stage_brief(run)}" if body else stage_brief(run)
+    # The input is anybody's words, and stands in these.
+    return unmarked(f"{body}\n\n{stage_brief(run)}" if body else stage_brief(run))
 
 
 def stage_brief(run: Run) -> str:

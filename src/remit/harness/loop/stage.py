@@ -24,6 +24,7 @@ from remit.harness.store import SYSTEM, RunRecord
 from remit.harness.store.runs import refusal
 from remit.harness.tools import Desk, Todos
 from remit.policy.ceiling import Ceiling
+from remit.policy.escape import unmarked
 from remit.policy.problems import Problem
 from remit.policy.run import WRITING, Do, Effect, Event, Kind, State
 from remit.policy.workflow import Action, Gate
@@ -189,7 +190,7 @@ class StageTurn:
             return effect.text
         text = read_artifact(record.run, effect.what, self._desk())
         path = record.run.workflow.paths(record.id)[effect.what]
-        held = "it is not there" if text is None else f"it holds:\n\n{text}"
+        held = "it is not there" if text is None else f"it holds:\n\n{unmarked(text)}"
         return f"The artifact `{effect.what}` in `{path}`: {held}"
 
     def _desk(self) -> Desk:
