@@ -22,6 +22,7 @@ PARTS = {
     "import": "imports",
     "gateway": "gateway",
     "sandbox": "sandbox",
+    "harness": "harness",
 }
 
 
