@@ -23,6 +23,7 @@ PARTS = {
     "gateway": "gateway",
     "sandbox": "sandbox",
     "harness": "harness",
+    "pipeline": "pipeline",
 }
 
 

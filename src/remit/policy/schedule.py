@@ -18,6 +18,7 @@ __all__ = [
     "PipelineLimit",
     "PipelineState",
     "StepState",
+    "Waiting",
     "barred",
     "outcome",
     "ready",
@@ -70,12 +71,36 @@ class PipelineLimit:
 
 def ready(pipeline: Pipeline, states: States) -> tuple[str, ...]:
     """Return the keys of steps that may begin: all that they wait for is done."""
-    return tuple(
-        node.key
-        for node in pipeline.nodes
-        if _state(states, node.key) is StepState.WAITING
-        and all(_state(states, key) is StepState.DONE for key in node.depends_on)
-    )
+    return Waiting(pipeline, states).ready
+
+
+class Waiting:
+    """The steps that have not begun, kept as others end: each dependency is looked at once."""
+
+    def __init__(self, pipeline: Pipeline, states: States) -> None:
+        self._followers: dict[str, list[str]] = {}
+        self._waits: dict[str, int] = {}
+        ready: list[str] = []
+        for node in pipeline.nodes:
+            if _state(states, node.key) is not StepState.WAITING:
+                continue
+            undone = [k for k in node.depends_on if _state(states, k) is not StepState.DONE]
+            for key in undone:
+                self._followers.setdefault(key, []).append(node.key)
+            self._waits[node.key] = len(undone)
+            if not undone:
+                ready.append(node.key)
+        #: Those that may begin at the start.
+        self.ready = tuple(ready)
+
+    def done(self, key: str) -> tuple[str, ...]:
+        """Return the keys of steps that may begin now that one is done."""
+        may = []
+        for follower in self._followers.pop(key, ()):
+            self._waits[follower] -= 1
+            if not self._waits[follower]:
+                may.append(follower)
+        return tuple(may)
 
 
 def barred(pipeline: Pipeline, states: States) -> frozenset[str]:

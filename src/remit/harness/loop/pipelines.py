@@ -8,6 +8,7 @@ cut off. So a step that is done is never begun again, and one under way is not b
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -22,7 +23,7 @@ from remit.harness.store.names import PIPELINE
 from remit.harness.workspace import Workspace
 from remit.policy.pipeline import PIN, Pipeline, PipelineNode
 from remit.policy.problems import RemitError
-from remit.policy.schedule import PipelineState, StepState, ready, step_prompt
+from remit.policy.schedule import PipelineState, StepState, Waiting, step_prompt
 
 __all__ = ["Moved", "PipelineDriver"]
 
@@ -74,23 +75,25 @@ class PipelineDriver:
         nodes = {node.key: node for node in self._pipeline.nodes}
         cut = [k for k, state in self._states.items() if state is StepState.RUNNING]
         tasks = {asyncio.ensure_future(self._step(nodes[key], there.space)) for key in cut}
-        state = PipelineState.RUNNING
+        waiting = Waiting(self._pipeline, self._states)
+        queue = deque(waiting.ready)
         try:
             while True:
-                for key in self._next(self.jobs - len(tasks)):
-                    self._states[key] = StepState.RUNNING
-                    tasks.add(asyncio.ensure_future(self._step(nodes[key], there.space)))
+                while queue and self._spent is None and len(tasks) < self.jobs:
+                    node = nodes[queue.popleft()]
+                    tasks.add(asyncio.ensure_future(self._step(node, there.space)))
                 if not tasks:
                     if self._spent is not None:
                         raise self._spent
-                    return store.pipelines.get(self.id).state
+                    return store.pipelines.over(self.id, self._me, now=clock())
                 done, tasks = await asyncio.wait(
                     tasks, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED
                 )
+                state = PipelineState.RUNNING if done else store.pipelines.get(self.id).state
                 for task in done:
-                    state = task.result()
-                if not done:
-                    state = store.pipelines.get(self.id).state
+                    key, state = task.result()
+                    if self._states.get(key) is StepState.DONE:
+                        queue += waiting.done(key)
                 if state is PipelineState.CANCELLED:
                     return state
         finally:
@@ -102,13 +105,8 @@ class PipelineDriver:
             with suppress(StoreConflict):
                 store.pipelines.leave(self.id, self._me, now=clock())
 
-    def _next(self, room: int) -> tuple[str, ...]:
-        if self._spent is not None:
-            return ()
-        return ready(self._pipeline, self._states)[: max(room, 0)]
-
-    async def _step(self, node: PipelineNode, space: str) -> PipelineState:
-        """Work on a step, and record what came of it."""
+    async def _step(self, node: PipelineNode, space: str) -> tuple[str, PipelineState]:
+        """Work on a step, and record what came of it; return its key, and how all stands."""
         store, clock = self.workspace.store.pipelines, self.workspace.clock
         try:
             step = store.begin(self.id, node.key, self._me, now=clock())
@@ -116,7 +114,7 @@ class PipelineDriver:
             if refused.problems[0].code != "pipeline-budget":
                 raise
             self._spent = refused
-            return PipelineState.RUNNING
+            return node.key, PipelineState.RUNNING
         mode = node.extras.get(PIN, self._pipeline.default)
         self._say(node, step, mode, StepState.RUNNING)
         output, error = "", ""
@@ -129,7 +127,7 @@ class PipelineDriver:
         self._states[node.key] = StepState.FAILED if error else StepState.DONE
         self._outputs[node.key] = output
         self._say(node, step, mode, self._states[node.key], error)
-        return state
+        return node.key, state
 
     async def _worked(self, node: PipelineNode, loop: Loop) -> tuple[str, str]:
         """Return what a step said at its end, and why it failed, if it did."""

@@ -71,7 +71,6 @@ _STEPS = (
     "SELECT key, state, attempt, conversation, output, error, at FROM pipeline_step"
     " WHERE pipeline = ?"
 )
-_STANDS = "SELECT key, state FROM pipeline_step WHERE pipeline = ?"
 _ATTEMPTS = "SELECT SUM(attempt) FROM pipeline_step WHERE pipeline = ?"
 #: Says of an owner whether its process is surely over.
 Gone = Callable[[str], bool]
@@ -153,20 +152,25 @@ class Pipelines:
     def end(
         self, id: str, key: str, owner: str, *, now: datetime, output: str = "", error: str = ""
     ) -> PipelineState:
-        """Record what came of a step, and the end of the pipeline if that was the last one."""
+        """Record what came of a step; return how the pipeline stands, which may be cancelled."""
         with self._log.writing(now) as writer:
             space = self._driven(id, owner)
             step = self._stands(id, key)
             if step is not None and step.state is StepState.RUNNING:
                 state = StepState.FAILED if error else StepState.DONE
                 self._step(writer, id, space, evolve(step, state=state, output=output, error=error))
-            self._places(id)
-            states = {k: StepState(found) for k, found in self._database.rows(_STANDS, (id,))}
-            stood, comes = PipelineState(self._row(id)[4]), outcome(self._pipelines[id], states)
-            if stood is PipelineState.RUNNING and comes is not PipelineState.RUNNING:
-                self._move(writer, id, space, comes, None, PIPELINE)
-                return comes
-        return stood
+            return PipelineState(self._row(id)[4])
+
+    def over(self, id: str, owner: str, *, now: datetime) -> PipelineState:
+        """Record how a pipeline ended, if no step of it can still come to anything."""
+        with self._log.writing(now) as writer:
+            self._driven(id, owner)
+            there = self.get(id)
+            state = outcome(there.pipeline, there.states)
+            if there.state is not PipelineState.RUNNING or state is PipelineState.RUNNING:
+                return there.state
+            self._move(writer, id, there.space, state, None, PIPELINE)
+        return state
 
     def leave(self, id: str, owner: str, *, now: datetime) -> None:
         """Let a pipeline go, for whoever drives it next."""
