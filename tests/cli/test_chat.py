@@ -154,6 +154,7 @@ def test_at_a_terminal(
     assert "chat" in first
     screen = terminal("go", "Enter", until="Done.")
     assert "write" in screen
+    assert "pydantic" not in screen
     assert (tree / "a.txt").exists()
     terminal("/mode plan", "Enter", until="plan: committed")
     terminal("/tools", "Enter", until="submit_plan")

@@ -55,6 +55,8 @@ def with_model(command: Command) -> Command:
 
 
 def _present() -> None:
+    # What a library has to say for itself is not for the screen of a conversation.
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     missing = [m for m in ("pydantic_ai", "prompt_toolkit") if importlib.util.find_spec(m) is None]
     if missing:
         named = " and ".join(f"`{m}`" for m in missing)
