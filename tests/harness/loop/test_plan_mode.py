@@ -18,7 +18,7 @@ PLAN = call("present_plan", title="Write b", plan="# Write b\n- [ ] b.txt")
 
 @pytest.mark.parametrize("provider", BASES)
 def test_what_is_offered_is_the_same_for_every_provider(chat: Chat, provider: str) -> None:
-    """004-002, 004-003: reads and the verbs in plan, all tools and `present_plan` in chat."""
+    """004-002, 004-003, S004-1, S004-3: reads and verbs in plan; in chat all, `present_plan` too."""
     from remit.harness.loop.models import model_of
 
     offered = {}
@@ -42,7 +42,7 @@ def test_what_is_offered_is_the_same_for_every_provider(chat: Chat, provider: st
 def test_without_a_worktree_a_plan_is_decided_and_filed_nowhere(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    """004-011: an approval works as well; there is no file."""
+    """004-011, S004-8: an approval works as well; there is no file."""
     chat = Chat(workspace.create_space("bare", "plan", by="operator"), tmp_path)
     chat.operator["plan"] = chat.decide()
     chat.run(says(PLAN), says("I begin."))
@@ -52,7 +52,7 @@ def test_without_a_worktree_a_plan_is_decided_and_filed_nowhere(
 
 
 def test_an_approval_whose_dial_is_refused_decides_nothing(chat: Chat) -> None:
-    """004-014: dial and approval are one act; where the one cannot be, the other is not."""
+    """004-014, S004-R1: dial and approval are one act; where the one cannot be, the other is not."""
     chat.space.set("plan", by="operator")
     refused: list[str] = []
 
@@ -70,7 +70,7 @@ def test_an_approval_whose_dial_is_refused_decides_nothing(chat: Chat) -> None:
 
 
 def test_choosing_a_mode_leaves_the_dial(chat: Chat) -> None:
-    """004-015: what is armed stays so, and what is shown is the mode."""
+    """004-015, S004-2: what is armed stays so, and what is shown is the mode."""
     chat.space.set_dial(Dial.ACCEPT_EDITS, by="operator")
     chat.space.set("plan", by="operator")
     assert (chat.space.mode, chat.space.state.dial) == ("plan", Dial.ACCEPT_EDITS)

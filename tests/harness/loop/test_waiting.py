@@ -104,7 +104,7 @@ def test_an_interrupt_closes_the_turn_and_the_approval_stands(asking: Chat, work
 
 
 def test_a_presented_plan_waits_whatever_the_dial(chat: Chat) -> None:
-    """004-003, 004-005, 004-007: in chat too a plan waits for a decision, and no mode is left."""
+    """004-005, 004-007, S004-4: in chat too a plan waits to be decided, and no mode is left."""
     chat.operator["plan"] = chat.decide()
     plan = call("present_plan", title="Write b", plan="# Write b\n- [ ] b.txt")
     chat.run(says(plan), says("I begin."))
