@@ -18,7 +18,7 @@ PLAN = call("present_plan", title="Write b", plan="# Write b\n- [ ] b.txt")
 
 @pytest.mark.parametrize("provider", BASES)
 def test_what_is_offered_is_the_same_for_every_provider(chat: Chat, provider: str) -> None:
-    """004-002, 004-003, S004-1, S004-3: reads and verbs in plan; in chat all, `present_plan` too."""
+    """004-002, 004-003, S004-1, S004-3: reads in plan; in chat all, `present_plan` too."""
     from remit.harness.loop.models import model_of
 
     offered = {}
@@ -52,7 +52,7 @@ def test_without_a_worktree_a_plan_is_decided_and_filed_nowhere(
 
 
 def test_an_approval_whose_dial_is_refused_decides_nothing(chat: Chat) -> None:
-    """004-014, S004-R1: dial and approval are one act; where the one cannot be, the other is not."""
+    """004-014, S004-R1: dial and approval are one act; neither is without the other."""
     chat.space.set("plan", by="operator")
     refused: list[str] = []
 
