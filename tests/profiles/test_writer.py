@@ -96,9 +96,12 @@ class TestProfiles:
         """Every key comes back, whatever letters its words hold."""
         assert LIBRARY.parse(Source(write_profile(profile), "mine.toml")) == profile
 
-    @pytest.mark.parametrize("name", LIBRARY.names())
+    @pytest.mark.parametrize("name", [e.name for e in LIBRARY.entries if e.workflow is None])
     def test_a_built_in_profile_written_out_is_that_profile(self, name: str) -> None:
-        """`show --format toml` can be loaded although its name is reserved: it claims nothing."""
+        """`show --format toml` can be loaded although its name is reserved: it claims nothing.
+
+        A mode with stages is more than its profile, so that alone is not the mode.
+        """
         text = write_profile(LIBRARY.get(name))
         assert LIBRARY.parse(Source(text, "out.toml")) == LIBRARY.get(name)
         changed = text + '\n[[example]]\ncall = { tool = "x" }\nverdict = "ask"\n'
