@@ -70,7 +70,7 @@ WITH_DATABASE: list[tuple[tuple[str, ...], tuple[str | int, ...], str]] = [
     (("plans", "show", "{plan}"), (), PLAN),
     (("plans", "show", "{plan}"), ("nodes", 0), "key title description type role depends_on"),
     (("log",), (0,), EVENT),
-    (("log", "verify"), (), "ok records anchored ahead problem"),
+    (("log", "verify"), (), "ok records anchored ahead missing cut problem"),
     (("log", "rebuild", "--check"), (), "equal records problems"),
 ]
 DECISION = "id tool verdict layer effects targets opaque reason hint"
