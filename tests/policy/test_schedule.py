@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +55,7 @@ def test_a_failure_bars_what_follows_and_nothing_else() -> None:
     st.lists(st.frozensets(st.integers(0, 30), max_size=3), min_size=1, max_size=30),
     st.randoms(use_true_random=False),
 )
-def test_every_order_comes_to_an_end(edges: list[frozenset[int]], random: object) -> None:
+def test_every_order_comes_to_an_end(edges: list[frozenset[int]], random: Random) -> None:
     """Whatever ends next and however, each step begins once, after all that it waits for."""
     nodes = {f"k{i}": " ".join(f"k{j}" for j in before if j < i) for i, before in enumerate(edges)}
     made, states = pipeline(**nodes), dict[str, StepState]()
@@ -64,7 +66,7 @@ def test_every_order_comes_to_an_end(edges: list[frozenset[int]], random: object
             begun.append(key)
             states[key] = RUNNING
         running = [k for k, state in states.items() if state is RUNNING]
-        states[random.choice(running)] = random.choice((DONE, DONE, FAILED))  # type: ignore[attr-defined]
+        states[random.choice(running)] = random.choice((DONE, DONE, FAILED))
 
     assert len(begun) == len(set(begun))
     never = set(nodes) - set(begun)

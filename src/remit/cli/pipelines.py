@@ -206,7 +206,11 @@ def _driven(
             jobs,
             tell=tell,
         )
-        state = asyncio.run(driver.drive())
+        try:
+            state = asyncio.run(driver.drive())
+        except KeyboardInterrupt:
+            note(f"what is done is kept; `remit pipeline resume {made.id}` goes on")
+            raise
         found = store.pipelines.get(made.id)
     if as_json:
         line(record_value(found))

@@ -117,8 +117,9 @@ class Pipelines:
         with self._log.writing(now) as writer:
             there = self.get(id)
             if there.state is not PipelineState.RUNNING:
-                message, hint = f"pipeline `{id}` is {there.state}", "`remit pipeline retry` tries"
-                raise StoreConflict(Problem("pipeline-over", message, f"{hint} what failed"), there)
+                message, done = f"pipeline `{id}` is {there.state}", PipelineState.DONE
+                hint = "" if there.state is done else f"`remit pipeline retry {id}` tries it anew"
+                raise StoreConflict(Problem("pipeline-over", message, hint), there)
             if there.owner not in (None, owner) and not gone(there.owner):
                 message = f"pipeline `{id}` is driven by another process"
                 hint = "`remit pipeline show` tells how it stands"
